@@ -1,0 +1,145 @@
+//! `cargo xtask bench`: measures and writes docs/book/src/performance.md.
+//!
+//! A group is one file here and one line in [`ALL`]; it owns one section of the page.
+//! Invariant: every figure on the page stands beside its goal and the command that made it.
+//! Groups that were not run keep their section, with the machine and date of their own run.
+
+mod core;
+mod machine;
+mod page;
+mod row;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::{Context as _, bail};
+
+use crate::Verdict;
+use crate::workspace::Workspace;
+
+use self::row::Row;
+
+/// The page that holds the figures.
+const PAGE: &str = "docs/book/src/performance.md";
+
+/// Every group, in the order of the page.
+const ALL: &[&Group] = &[&core::GROUP];
+
+/// Figures that are measured together.
+struct Group {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Context<'_>) -> anyhow::Result<Vec<Row>>,
+}
+
+/// What every group gets.
+struct Context<'a> {
+    workspace: &'a Workspace,
+    /// Runs of each whole-process measurement, of which the median counts.
+    repeats: usize,
+}
+
+/// Arguments of `cargo xtask bench`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Groups to measure; all of them where none is named
+    #[arg(value_name = "GROUP")]
+    groups: Vec<String>,
+    /// How the figures are printed; the page is written in any case
+    #[arg(long, value_enum, default_value_t = Output::Table)]
+    output: Output,
+    /// Runs of each whole-process measurement, of which the median counts
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    repeats: u32,
+    /// Print the groups and measure nothing
+    #[arg(long)]
+    list: bool,
+}
+
+/// How the figures are printed.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Output {
+    Table,
+    Json,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Verdict> {
+    let groups = select(&args.groups)?;
+    if args.list {
+        for group in groups {
+            println!("{:<10} {}", group.name, group.about);
+        }
+        return Ok(Verdict::Clean);
+    }
+    let context = Context {
+        workspace,
+        repeats: usize::try_from(args.repeats)?,
+    };
+    let machine = machine::describe(workspace)?;
+    let path = workspace.path(PAGE);
+    let mut sections = page::sections(&fs::read_to_string(&path).unwrap_or_default());
+    let mut measured: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
+    for group in groups {
+        let rows = (group.run)(&context).with_context(|| format!("bench group {}", group.name))?;
+        sections.insert(
+            group.name.to_owned(),
+            page::section(group.about, &machine, &rows),
+        );
+        measured.insert(group.name, rows);
+    }
+    let names: Vec<&str> = ALL.iter().map(|group| group.name).collect();
+    fs::create_dir_all(path.parent().unwrap_or(workspace.root()))?;
+    fs::write(&path, page::render(&names, &sections))?;
+    show(args.output, &measured);
+    let missed = measured
+        .values()
+        .flatten()
+        .filter(|row| !row.meets_goal())
+        .count();
+    eprintln!("{PAGE} is written; {missed} figures miss their goal");
+    Ok(if missed == 0 {
+        Verdict::Clean
+    } else {
+        Verdict::Findings
+    })
+}
+
+fn select(names: &[String]) -> anyhow::Result<Vec<&'static Group>> {
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| ALL.iter().all(|group| group.name != **name))
+    {
+        bail!("there is no bench group {unknown}; `cargo xtask bench --list` prints them");
+    }
+    let wanted = |group: &&&Group| names.is_empty() || names.iter().any(|n| n == group.name);
+    Ok(ALL.iter().filter(wanted).copied().collect())
+}
+
+fn show(output: Output, measured: &BTreeMap<&str, Vec<Row>>) {
+    match output {
+        Output::Table => {
+            for rows in measured.values() {
+                print!("{}", row::table(rows));
+            }
+        }
+        Output::Json => {
+            let rows = measured.iter().flat_map(|(group, rows)| {
+                rows.iter()
+                    .map(|row| row.to_json(group))
+                    .collect::<Vec<_>>()
+            });
+            println!("{}", serde_json::Value::Array(rows.collect()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_group_is_refused() {
+        assert!(select(&["none".to_owned()]).is_err());
+        assert_eq!(select(&[]).unwrap().len(), ALL.len());
+    }
+}
