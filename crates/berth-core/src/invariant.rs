@@ -1,0 +1,228 @@
+//! What must always hold, checked from scratch.
+//!
+//! [`check_node`] is cheap enough to run after every simulated event on the nodes it touched;
+//! [`check`] recounts the whole snapshot. A violation is a defect of Berth, never of its input.
+
+use std::collections::BTreeMap;
+
+use crate::amount::{Bytes, GpuUnits, MilliCpu};
+use crate::id::{GangId, NodeId, PodId, QueueId};
+use crate::model::gpu::GpuGrant;
+use crate::model::node::Node;
+use crate::model::pod::Phase;
+use crate::model::snapshot::Snapshot;
+
+/// Something that must never be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// What is free and what is placed don't add up to what the node has.
+    #[error("node {node}: {what} of placements and free amounts don't add up to the shape")]
+    Unbalanced {
+        /// The node.
+        node: String,
+        /// Which amount.
+        what: &'static str,
+    },
+    /// More is held than there is.
+    #[error("node {node}: more {what} is held than there is")]
+    Overcommitted {
+        /// The node.
+        node: String,
+        /// Which amount.
+        what: &'static str,
+    },
+    /// A GPU, or a slice of one, was given twice.
+    #[error("node {node}: GPU {gpu} was given twice")]
+    GivenTwice {
+        /// The node.
+        node: String,
+        /// The GPU.
+        gpu: usize,
+    },
+    /// A pod's own record and the nodes' records disagree.
+    #[error("pod {pod}: {what}")]
+    Misplaced {
+        /// The pod.
+        pod: String,
+        /// What disagrees.
+        what: &'static str,
+    },
+    /// A queue's use isn't the sum of its pods' charges.
+    #[error("queue {queue}: used {recorded} recorded, {counted} counted")]
+    QueueUse {
+        /// The queue.
+        queue: String,
+        /// What the queue says.
+        recorded: GpuUnits,
+        /// What its pods hold.
+        counted: GpuUnits,
+    },
+    /// A gang's counts are wrong.
+    #[error("gang {gang}: {what}")]
+    Gang {
+        /// The gang.
+        gang: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+/// Recounts one node.
+#[must_use]
+pub fn check_node(node: &Node) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let name = || node.name.to_string();
+    let unbalanced = |what| Violation::Unbalanced { node: name(), what };
+    let overcommitted = |what| Violation::Overcommitted { node: name(), what };
+    let (state, shape) = (&node.state, &node.shape);
+    let cpu: MilliCpu = node.placements.iter().map(|placement| placement.request.cpu).sum();
+    let memory: Bytes = node.placements.iter().map(|placement| placement.request.memory).sum();
+    if cpu + state.free_cpu != shape.cpu {
+        found.push(unbalanced("CPU"));
+    }
+    if memory + state.free_memory != shape.memory {
+        found.push(unbalanced("memory"));
+    }
+    if node.placements.len() + state.free_pod_slots as usize != shape.pod_slots as usize {
+        found.push(unbalanced("pod slots"));
+    }
+    if state.free_cpu < MilliCpu::ZERO {
+        found.push(overcommitted("CPU"));
+    }
+    if state.free_memory < Bytes::ZERO {
+        found.push(overcommitted("memory"));
+    }
+    if state.gpus.len() != shape.gpus.len() {
+        found.push(unbalanced("GPUs"));
+        return found;
+    }
+    for index in 0..shape.gpus.len() {
+        check_gpu(node, index, &mut found);
+    }
+    found
+}
+
+fn check_gpu(node: &Node, index: usize, found: &mut Vec<Violation>) {
+    let (spec, gpu) = (&node.shape.gpus[index], &node.state.gpus[index]);
+    let name = || node.name.to_string();
+    let (mut compute, mut memory, mut tenants) = (GpuUnits::ZERO, Bytes::ZERO, 0usize);
+    let (mut whole, mut slices) = (0usize, crate::model::mig::MigSlices::NONE);
+    for placement in node.tenants(index) {
+        compute += placement.grant.compute_each();
+        tenants += 1;
+        match placement.grant {
+            GpuGrant::None => {}
+            GpuGrant::Whole { .. } => whole += 1,
+            GpuGrant::Share { memory: held, .. } => memory += held,
+            GpuGrant::Mig { slices: taken, .. } => {
+                if taken.overlaps(slices) {
+                    found.push(Violation::GivenTwice { node: name(), gpu: index });
+                }
+                slices = slices.union(taken);
+            }
+            GpuGrant::Vgpu { .. } => {}
+        }
+    }
+    if whole > 1 || (whole == 1 && tenants > 1) {
+        found.push(Violation::GivenTwice { node: name(), gpu: index });
+    }
+    if compute > GpuUnits::ONE_GPU {
+        found.push(Violation::Overcommitted { node: name(), what: "GPU compute" });
+    }
+    if memory > spec.memory {
+        found.push(Violation::Overcommitted { node: name(), what: "GPU memory" });
+    }
+    let balanced = compute + gpu.free_compute == GpuUnits::ONE_GPU
+        && tenants == usize::from(gpu.tenants)
+        && slices == gpu.mig_used;
+    if !balanced {
+        found.push(Violation::Unbalanced { node: name(), what: "GPU compute" });
+    }
+}
+
+/// Recounts the whole snapshot.
+#[must_use]
+pub fn check(snapshot: &Snapshot) -> Vec<Violation> {
+    let mut found: Vec<Violation> =
+        snapshot.nodes().iter().flat_map(|node| check_node(node)).collect();
+    check_pods(snapshot, &mut found);
+    check_queues(snapshot, &mut found);
+    check_gangs(snapshot, &mut found);
+    found
+}
+
+fn check_pods(snapshot: &Snapshot, found: &mut Vec<Violation>) {
+    let mut places: BTreeMap<PodId, NodeId> = BTreeMap::new();
+    let misplaced = |pod: String, what| Violation::Misplaced { pod, what };
+    for (index, node) in snapshot.nodes().iter().enumerate() {
+        for placement in &node.placements {
+            if places.insert(placement.pod, NodeId::at(index)).is_some() {
+                found.push(misplaced(format!("{:?}", placement.pod), "it has two placements"));
+            }
+        }
+    }
+    let (mut n_pending, mut n_bound) = (0, 0);
+    for (id, pod) in snapshot.pods() {
+        let place = places.remove(&id);
+        match pod.phase {
+            Phase::Bound { node, .. } => {
+                n_bound += 1;
+                if place != Some(node) {
+                    found.push(misplaced(pod.spec.name.to_string(), "its node doesn't know it"));
+                }
+            }
+            Phase::Pending { .. } => {
+                n_pending += 1;
+                if place.is_some() {
+                    found.push(misplaced(pod.spec.name.to_string(), "it waits and has a place"));
+                }
+            }
+        }
+    }
+    for pod in places.keys() {
+        found.push(misplaced(format!("{pod:?}"), "it has gone and still has a place"));
+    }
+    let queued: usize = snapshot.pending().values().map(BTreeMap::len).sum();
+    if (queued, n_pending, n_bound) != (n_pending, snapshot.n_pending(), snapshot.n_bound()) {
+        found.push(misplaced("all pods".to_owned(), "the counts of waiting and bound pods are off"));
+    }
+}
+
+fn check_queues(snapshot: &Snapshot, found: &mut Vec<Violation>) {
+    let mut counted: BTreeMap<QueueId, GpuUnits> = BTreeMap::new();
+    for node in snapshot.nodes().iter() {
+        for placement in &node.placements {
+            let Some(pod) = snapshot.pod(placement.pod) else { continue };
+            for (queue, _) in snapshot.queue_chain(pod.spec.queue) {
+                *counted.entry(queue).or_default() += placement.grant.equivalents();
+            }
+        }
+    }
+    for (id, queue) in snapshot.queues() {
+        let counted = counted.get(&id).copied().unwrap_or_default();
+        if counted != queue.used {
+            let (queue, recorded) = (queue.name.to_string(), queue.used);
+            found.push(Violation::QueueUse { queue, recorded, counted });
+        }
+    }
+}
+
+fn check_gangs(snapshot: &Snapshot, found: &mut Vec<Violation>) {
+    let mut counted: BTreeMap<GangId, (u32, u32)> = BTreeMap::new();
+    for (_, pod) in snapshot.pods() {
+        let Some(gang) = pod.spec.gang else { continue };
+        let (pending, bound) = counted.entry(gang).or_default();
+        *(if pod.node().is_some() { bound } else { pending }) += 1;
+    }
+    let stranded: Vec<GangId> = snapshot.stranded_gangs().collect();
+    for (id, (pending, bound)) in counted {
+        let gang = snapshot.gang(id);
+        let wrong = |what| Violation::Gang { gang: gang.name.to_string(), what };
+        if (gang.pending, gang.bound) != (pending, bound) {
+            found.push(wrong("its counts of waiting and bound members are off"));
+        }
+        if gang.is_stranded() != stranded.contains(&id) {
+            found.push(wrong("it is stranded and not listed so, or the other way round"));
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Every bound of the core, each with its reason. Feeds refuse what is beyond them, with a message
+//! that names the bound; nothing inside the core grows without one.
+
+use crate::amount::{Bytes, GpuUnits, MilliCpu};
+
+/// GPUs in one node. The largest boards carry 16; a set of them is one 32-bit mask.
+pub const GPUS_PER_NODE_MAX: usize = 32;
+
+/// Distinct GPU models in one cluster; a set of them is one 64-bit mask.
+pub const GPU_MODELS_MAX: usize = 64;
+
+/// Nodes in one cluster: twenty times what Kubernetes itself supports.
+pub const NODES_MAX: usize = 100_000;
+
+/// Pods known at one time: over ten times what Kubernetes supports in one cluster.
+pub const PODS_MAX: usize = 2_000_000;
+
+/// Members of one gang; a trial placement of it stays under a second.
+pub const GANG_MEMBERS_MAX: usize = 10_000;
+
+/// Levels of the queue tree: organisation, team, user, and room for a site's own layers.
+pub const QUEUE_DEPTH_MAX: usize = 16;
+
+/// CPU of one request or node: a thousand times the largest machines, so that sums over a cluster
+/// can't come near the end of the integer range.
+pub const CPU_MAX: MilliCpu = MilliCpu(1_000_000_000);
+
+/// Memory of one request, GPU or node: 1 EiB.
+pub const MEMORY_MAX: Bytes = Bytes(1 << 60);
+
+/// GPU compute of one request.
+pub const GPU_COMPUTE_MAX: GpuUnits = GpuUnits(10_000 * GPUS_PER_NODE_MAX as i64);
+
+/// Score tables kept, one a task type. At 10,000 nodes a table takes 130 KB.
+pub const SCORE_TABLES_MAX: usize = 4_096;
+
+/// Node states remembered for their scores before the memory of them starts afresh.
+pub const NODE_STATES_MAX: usize = 1 << 17;
+
+/// Entries of the log of changed nodes before tables that lag behind are rebuilt instead.
+pub const CHANGE_LOG_MAX: usize = 1 << 20;

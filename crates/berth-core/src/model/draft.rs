@@ -1,0 +1,368 @@
+//! A world that may be changed: the working state of a feed, and the ground of every what-if.
+//!
+//! Invariant: the books balance after every call. What a pod is charged on its node, in its gang
+//! and in its queue chain moves together, and giving it back undoes exactly that. A draft over a
+//! snapshot leaves the snapshot as it was; dropping the draft discards the hypothesis.
+
+use std::cmp::Reverse;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::amount::GpuUnits;
+use crate::id::{GangId, NodeId, PodId, QueueId, UserId, VmId};
+use crate::limits;
+use crate::model::catalog::Catalog;
+use crate::model::gang::Gang;
+use crate::model::gpu::{GpuGrant, GpuHealth, GpuMode};
+use crate::model::node::{Node, Placement, Readiness, Shape};
+use crate::model::pod::{Phase, Pod, PodSpec};
+use crate::model::queue::Queue;
+use crate::model::snapshot::{Alike, GroupKey, PodSlot, Snapshot};
+use crate::model::vm::Vm;
+use crate::sched::fit;
+use crate::time::Time;
+
+/// Why a change was refused. Nothing of it has been made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The pod has gone; a later one may have its slot.
+    #[error("the pod has gone")]
+    PodGone,
+    /// The pod already holds a place.
+    #[error("the pod is already bound")]
+    AlreadyBound,
+    /// The pod holds no place.
+    #[error("the pod is not bound")]
+    NotBound,
+    /// The grant doesn't fit what is free on the node now.
+    #[error("the grant no longer fits the node")]
+    NoLongerFits,
+    /// A table has reached its bound.
+    #[error("{what} would exceed the bound of {bound}")]
+    Full {
+        /// What is full.
+        what: &'static str,
+        /// The bound.
+        bound: usize,
+    },
+    /// The queue tree would be too deep.
+    #[error("queue `{name}` would be {depth} levels deep; at most {bound} are allowed")]
+    QueueTooDeep {
+        /// The queue.
+        name: Arc<str>,
+        /// Its depth.
+        depth: usize,
+        /// The bound.
+        bound: usize,
+    },
+}
+
+/// A node as a feed introduces it.
+#[derive(Debug, Clone)]
+pub struct NodeSpec {
+    /// Kubernetes name.
+    pub name: Arc<str>,
+    /// Shape.
+    pub shape: Shape,
+    /// Mode of each GPU, in index order.
+    pub gpu_modes: Vec<GpuMode>,
+    /// Hardware id of each GPU, in index order; empty where unknown.
+    pub gpu_uuids: Arc<[Arc<str>]>,
+}
+
+/// A snapshot in the making.
+#[derive(Debug, Clone, Default)]
+pub struct Draft {
+    snapshot: Snapshot,
+}
+
+impl Deref for Draft {
+    type Target = Snapshot;
+    fn deref(&self) -> &Snapshot {
+        &self.snapshot
+    }
+}
+
+impl Draft {
+    /// An empty world.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A hypothesis over `snapshot`, which stays as it is.
+    #[must_use]
+    pub fn over(snapshot: &Snapshot) -> Self {
+        Self { snapshot: snapshot.clone() }
+    }
+
+    /// The world as it stands, to keep.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.snapshot.clone()
+    }
+
+    /// The catalogue, to intern in.
+    pub fn catalog_mut(&mut self) -> &mut Catalog {
+        Arc::make_mut(&mut self.snapshot.catalog)
+    }
+
+    /// Adds an empty node.
+    ///
+    /// # Errors
+    /// If the cluster or the node would be larger than the bounds.
+    pub fn add_node(&mut self, spec: NodeSpec) -> Result<NodeId, Refused> {
+        bounded("nodes", self.snapshot.nodes.len() + 1, limits::NODES_MAX)?;
+        bounded("GPUs of one node", spec.shape.gpus.len(), limits::GPUS_PER_NODE_MAX)?;
+        let (shape_id, shape) = self.catalog_mut().intern_shape(spec.shape);
+        let state = shape.empty_state(&spec.gpu_modes);
+        let node = Node {
+            name: spec.name,
+            shape,
+            shape_id,
+            gpu_uuids: spec.gpu_uuids,
+            state,
+            placements: Vec::new(),
+        };
+        Ok(NodeId::at(self.snapshot.nodes.push(Arc::new(node))))
+    }
+
+    /// Sets whether a node takes new work. Pods on it stay where they are; a feed that knows them
+    /// lost evicts them.
+    pub fn set_readiness(&mut self, node: NodeId, readiness: Readiness) {
+        self.node_mut(node).state.readiness = readiness;
+    }
+
+    /// Sets the health of a GPU and returns what it was; `None` if there is no such GPU.
+    pub fn set_gpu_health(
+        &mut self,
+        node: NodeId,
+        gpu: usize,
+        health: GpuHealth,
+    ) -> Option<GpuHealth> {
+        self.node_mut(node).set_gpu_health(gpu, health)
+    }
+
+    /// Adds a user.
+    pub fn add_user(&mut self, name: impl Into<Arc<str>>) -> UserId {
+        UserId::at(self.snapshot.users.push(name.into()))
+    }
+
+    /// Adds a queue below `parent`. A tree that grows downwards only can't have cycles.
+    ///
+    /// # Errors
+    /// If the tree would be deeper than its bound.
+    pub fn add_queue(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        parent: Option<QueueId>,
+        limit: Option<GpuUnits>,
+    ) -> Result<QueueId, Refused> {
+        let name = name.into();
+        let depth = 1 + parent.map_or(0, |parent| self.queue_chain(parent).count());
+        if depth > limits::QUEUE_DEPTH_MAX {
+            return Err(Refused::QueueTooDeep { name, depth, bound: limits::QUEUE_DEPTH_MAX });
+        }
+        let queue = Queue { name, parent, limit, used: GpuUnits::ZERO };
+        Ok(QueueId::at(self.snapshot.queues.push(Arc::new(queue))))
+    }
+
+    /// Adds a gang that starts with `members_min` pods at least.
+    ///
+    /// # Errors
+    /// If the gang would be larger than its bound.
+    pub fn add_gang(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        members_min: u32,
+        priority: i32,
+    ) -> Result<GangId, Refused> {
+        bounded("members of one gang", members_min as usize, limits::GANG_MEMBERS_MAX)?;
+        let members_min = members_min.max(1);
+        let gang = Gang { name: name.into(), members_min, priority, pending: 0, bound: 0 };
+        Ok(GangId::at(self.snapshot.gangs.push(Arc::new(gang))))
+    }
+
+    /// Adds a virtual machine.
+    pub fn add_vm(&mut self, vm: Vm) -> VmId {
+        VmId::at(self.snapshot.vms.push(Arc::new(vm)))
+    }
+
+    /// Adds a pod that waits for a place.
+    ///
+    /// # Errors
+    /// If there are too many pods.
+    pub fn add_pod(&mut self, spec: PodSpec) -> Result<PodId, Refused> {
+        let world = &mut self.snapshot;
+        bounded("pods", world.n_pending + world.n_bound + 1, limits::PODS_MAX)?;
+        let slot = match Arc::make_mut(&mut world.free_slots).pop() {
+            Some(slot) => slot,
+            None => {
+                let index = world.pods.push(PodSlot::default());
+                u32::try_from(index).expect("pods are bounded far below 2^32")
+            }
+        };
+        let entry = world.pods.get_mut(slot as usize).expect("the slot exists");
+        let id = PodId { slot, generation: entry.generation };
+        let phase = Phase::Pending { since: spec.created };
+        let pod = Pod { spec, phase, evictions: 0 };
+        self.enqueue(id, &pod.spec);
+        self.slot_mut(id).pod = Some(Arc::new(pod));
+        Ok(id)
+    }
+
+    /// Takes a pod out: it ended or was deleted. Gives back what it held.
+    ///
+    /// # Errors
+    /// If it has gone already.
+    pub fn remove_pod(&mut self, id: PodId) -> Result<Arc<Pod>, Refused> {
+        if self.pod(id).is_none() {
+            return Err(Refused::PodGone);
+        }
+        let slot = self.slot_mut(id);
+        let pod = slot.pod.take().expect("the pod was just seen");
+        slot.generation = slot.generation.wrapping_add(1);
+        Arc::make_mut(&mut self.snapshot.free_slots).push(id.slot);
+        match pod.phase {
+            Phase::Pending { .. } => self.dequeue(&pod.spec),
+            Phase::Bound { node, .. } => self.give_back(id, &pod.spec, node),
+        }
+        Ok(pod)
+    }
+
+    /// Gives a waiting pod its place.
+    ///
+    /// # Errors
+    /// If the pod has gone or is bound, or if the grant doesn't fit what is free now: the decision
+    /// is stale.
+    pub fn bind(
+        &mut self,
+        id: PodId,
+        node: NodeId,
+        grant: GpuGrant,
+        now: Time,
+    ) -> Result<(), Refused> {
+        let pod = self.pod(id).ok_or(Refused::PodGone)?;
+        if pod.node().is_some() {
+            return Err(Refused::AlreadyBound);
+        }
+        let request = *self.catalog.task(pod.spec.task);
+        let target = self.nodes.get(node.index()).ok_or(Refused::NoLongerFits)?;
+        if !fit::grant_fits(&request, &grant, target) {
+            return Err(Refused::NoLongerFits);
+        }
+        self.node_mut(node).charge(Placement { pod: id, request, grant });
+        let slot = self.slot_mut(id).pod.as_mut().expect("the pod was just seen");
+        let pod = Arc::make_mut(slot);
+        pod.phase = Phase::Bound { node, since: now };
+        let spec = pod.spec.clone();
+        self.dequeue(&spec);
+        self.count_bound(&spec, 1);
+        self.charge_queues(spec.queue, grant.equivalents());
+        Ok(())
+    }
+
+    /// Takes a pod's place away; it waits again, from `now`.
+    ///
+    /// # Errors
+    /// If it has gone or holds no place.
+    pub fn evict(&mut self, id: PodId, now: Time) -> Result<NodeId, Refused> {
+        let pod = self.pod(id).ok_or(Refused::PodGone)?;
+        let node = pod.node().ok_or(Refused::NotBound)?;
+        let slot = self.slot_mut(id).pod.as_mut().expect("the pod was just seen");
+        let pod = Arc::make_mut(slot);
+        pod.phase = Phase::Pending { since: now };
+        pod.evictions = pod.evictions.saturating_add(1);
+        let spec = pod.spec.clone();
+        self.give_back(id, &spec, node);
+        self.enqueue(id, &spec);
+        Ok(node)
+    }
+
+    fn group_key(&self, spec: &PodSpec) -> GroupKey {
+        let (priority, alike) = match spec.gang {
+            Some(gang) => (self.gang(gang).priority, Alike::Gang { gang }),
+            None => (spec.priority, Alike::Task { queue: spec.queue, task: spec.task }),
+        };
+        GroupKey { priority: Reverse(priority), alike }
+    }
+
+    fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        let node = self.snapshot.nodes.get_mut(id.index());
+        Arc::make_mut(node.expect("node ids are given out by this lineage and never expire"))
+    }
+
+    fn slot_mut(&mut self, id: PodId) -> &mut PodSlot {
+        self.snapshot.pods.get_mut(id.slot as usize).expect("pod ids are given out by this lineage")
+    }
+
+    fn enqueue(&mut self, id: PodId, spec: &PodSpec) {
+        let key = self.group_key(spec);
+        let groups = Arc::make_mut(&mut self.snapshot.pending);
+        let group = groups.entry(key).or_default();
+        let other = group.insert((spec.created, Arc::clone(&spec.name)), id);
+        assert!(other.is_none(), "pod names are unique: two pods are called {}", spec.name);
+        self.snapshot.n_pending += 1;
+        self.count_pending(spec, 1);
+    }
+
+    fn dequeue(&mut self, spec: &PodSpec) {
+        let key = self.group_key(spec);
+        let groups = Arc::make_mut(&mut self.snapshot.pending);
+        let group = groups.get_mut(&key).expect("a waiting pod is in its group");
+        let removed = group.remove(&(spec.created, Arc::clone(&spec.name)));
+        assert!(removed.is_some(), "a waiting pod is in its group");
+        if group.is_empty() {
+            groups.remove(&key);
+        }
+        self.snapshot.n_pending -= 1;
+        self.count_pending(spec, -1);
+    }
+
+    fn give_back(&mut self, id: PodId, spec: &PodSpec, node: NodeId) {
+        let placement = self.node_mut(node).release(id).expect("a bound pod has a placement");
+        self.count_bound(spec, -1);
+        self.charge_queues(spec.queue, GpuUnits::ZERO - placement.grant.equivalents());
+    }
+
+    fn count_pending(&mut self, spec: &PodSpec, by: i32) {
+        if let Some(gang) = spec.gang {
+            let gang = Arc::make_mut(self.gang_slot(gang));
+            gang.pending = gang.pending.checked_add_signed(by).expect("counts balance");
+        }
+    }
+
+    fn count_bound(&mut self, spec: &PodSpec, by: i32) {
+        let n_bound = &mut self.snapshot.n_bound;
+        *n_bound = n_bound.checked_add_signed(by as isize).expect("counts balance");
+        let Some(id) = spec.gang else { return };
+        let gang = Arc::make_mut(self.gang_slot(id));
+        gang.bound = gang.bound.checked_add_signed(by).expect("counts balance");
+        let is_stranded = gang.is_stranded();
+        if is_stranded != self.stranded.contains(&id) {
+            let stranded = Arc::make_mut(&mut self.snapshot.stranded);
+            if is_stranded { stranded.insert(id) } else { stranded.remove(&id) };
+        }
+    }
+
+    fn gang_slot(&mut self, id: GangId) -> &mut Arc<Gang> {
+        self.snapshot.gangs.get_mut(id.index()).expect("gang ids are given out by this lineage")
+    }
+
+    fn charge_queues(&mut self, queue: QueueId, amount: GpuUnits) {
+        if amount.is_zero() {
+            return;
+        }
+        let mut next = Some(queue);
+        while let Some(id) = next {
+            let queue = self.snapshot.queues.get_mut(id.index());
+            let queue = Arc::make_mut(queue.expect("queue ids are given out by this lineage"));
+            queue.used += amount;
+            next = queue.parent;
+        }
+    }
+}
+
+fn bounded(what: &'static str, n: usize, bound: usize) -> Result<(), Refused> {
+    if n > bound { Err(Refused::Full { what, bound }) } else { Ok(()) }
+}

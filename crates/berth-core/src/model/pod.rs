@@ -1,0 +1,72 @@
+//! A pod: who wants what, since when, and where it is.
+//!
+//! Invariant: a pod is bound exactly when one node has a placement for it. Not here: containers and
+//! images; the core decides on amounts.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{GangId, NodeId, QueueId, TaskTypeId, UserId, VmId};
+use crate::time::Time;
+
+/// What a feed knows of a pod when it appears.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodSpec {
+    /// Namespaced name, unique among the pods of a snapshot; breaks ties between pods.
+    pub name: Arc<str>,
+    /// Who submitted it.
+    pub user: UserId,
+    /// The queue that is charged.
+    pub queue: QueueId,
+    /// What it asks for.
+    pub task: TaskTypeId,
+    /// Higher goes first.
+    pub priority: i32,
+    /// When it was submitted.
+    pub created: Time,
+    /// The gang that it starts with, if any.
+    pub gang: Option<GangId>,
+    /// The virtual machine that it carries, if any.
+    pub vm: Option<VmId>,
+}
+
+/// Where a pod is in its life. Pods that have ended are no longer in the snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Waits for a place since `since`.
+    Pending {
+        /// When the wait began: creation, or the last eviction.
+        since: Time,
+    },
+    /// Holds its place on `node` since `since`.
+    Bound {
+        /// Where.
+        node: NodeId,
+        /// When it was bound.
+        since: Time,
+    },
+}
+
+/// A pod of the snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pod {
+    /// What the feed said when it appeared.
+    pub spec: PodSpec,
+    /// Where it is.
+    pub phase: Phase,
+    /// How often it has lost its place.
+    pub evictions: u32,
+}
+
+impl Pod {
+    /// The node that the pod is bound to, if it is.
+    #[must_use]
+    pub fn node(&self) -> Option<NodeId> {
+        match self.phase {
+            Phase::Bound { node, .. } => Some(node),
+            Phase::Pending { .. } => None,
+        }
+    }
+}

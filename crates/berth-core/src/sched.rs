@@ -1,0 +1,16 @@
+//! Scheduling: which waiting pod starts where, and why the others wait.
+//!
+//! [`fit`] says what is possible, a [`policy`] says what is good, the [`index`] remembers both, the
+//! [`engine`] decides, [`cycle`] is the engine without a memory, [`explain`] tells why, and the
+//! [`scheduler`] is the loop around it all.
+
+pub mod cycle;
+pub mod decisions;
+pub mod engine;
+pub mod explain;
+pub mod fit;
+pub mod fragmentation;
+pub mod index;
+pub mod policy;
+pub mod profile;
+pub mod scheduler;

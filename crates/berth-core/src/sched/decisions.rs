@@ -1,0 +1,48 @@
+//! What a cycle decides. Values only; somebody else applies them.
+
+use serde::Serialize;
+
+use crate::id::{NodeId, PodId};
+use crate::model::gpu::GpuGrant;
+use crate::model::snapshot::GroupKey;
+use crate::sched::explain::Hindrance;
+
+/// A waiting pod gets a place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Bind {
+    /// The pod, with its generation: a stale bind is refused.
+    pub pod: PodId,
+    /// Where it goes.
+    pub node: NodeId,
+    /// What it gets of the node's GPUs.
+    pub grant: GpuGrant,
+}
+
+/// A bound pod loses its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Evict {
+    /// The pod, with its generation.
+    pub pod: PodId,
+    /// Why.
+    pub cause: EvictCause,
+}
+
+/// Why a bound pod loses its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EvictCause {
+    /// Its gang has lost members and can't be made whole now, so what it holds serves nobody.
+    GangStranded,
+}
+
+/// All that one cycle decides, in the order of deciding.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Decisions {
+    /// Pods that lose their place; applied before the binds.
+    pub evictions: Vec<Evict>,
+    /// Pods that get a place.
+    pub binds: Vec<Bind>,
+    /// Each group that still waits, in scheduling order, with what keeps its oldest pod from
+    /// starting.
+    pub waiting: Vec<(GroupKey, Hindrance)>,
+}

@@ -1,0 +1,216 @@
+//! The engine: decides, and remembers what it has worked out.
+//!
+//! Groups of waiting pods are taken in order of priority, then age. The oldest pod of a group is
+//! offered to the nodes; if it finds no place, neither does the rest of its group, so the group is
+//! done for this cycle and the next one has its turn (work-conserving: whatever fits somewhere
+//! starts). A gang is tried on a draft of its own and starts with enough members at once or not at
+//! all. Invariant: what the engine remembers never changes what it decides.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::amount::GpuUnits;
+use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId};
+use crate::model::draft::Draft;
+use crate::model::gpu::GpuGrant;
+use crate::model::snapshot::{Age, Alike, GroupKey, Snapshot};
+use crate::sched::decisions::{Bind, Decisions, Evict, EvictCause};
+use crate::sched::explain::Hindrance;
+use crate::sched::index::ScoreIndex;
+use crate::sched::policy::{Place, Policy, Selection};
+use crate::sched::profile::Profile;
+use crate::stream::Stream;
+use crate::time::Time;
+
+/// Decides what starts where, cycle after cycle.
+#[derive(Debug)]
+pub struct Engine {
+    policy: Box<dyn Policy>,
+    selection: Selection,
+    index: ScoreIndex,
+}
+
+/// The oldest undecided pod of a group; the heap gives the highest priority, then the oldest.
+type Turn = Reverse<(Reverse<i32>, Age, GroupKey, PodId)>;
+
+impl Engine {
+    /// An engine that has seen nothing yet.
+    #[must_use]
+    pub fn new(profile: &Profile) -> Self {
+        Self {
+            policy: (profile.policy.build)(profile),
+            selection: profile.policy.selection,
+            index: ScoreIndex::default(),
+        }
+    }
+
+    /// Decides what starts where. Answers exactly as [`crate::sched::cycle::run`].
+    pub fn run(&mut self, snapshot: &Snapshot, now: Time, stream: &mut Stream) -> Decisions {
+        let mut draft = Draft::over(snapshot);
+        let mut decisions = Decisions::default();
+        self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);
+        let heads = draft.pending().keys().filter_map(|key| next_turn(&draft, key));
+        let mut turns: BinaryHeap<Turn> = heads.collect();
+        while let Some(Reverse((_, _, key, pod))) = turns.pop() {
+            let outcome = match key.alike {
+                Alike::Task { queue, task } => {
+                    self.offer(&draft, queue, task, stream).map(|(node, grant)| {
+                        decisions.binds.push(Bind { pod, node, grant });
+                        // Nobody looks at the draft after the very last pod.
+                        if !turns.is_empty() || draft.pending()[&key].len() > 1 {
+                            draft.bind(pod, node, grant, now).expect("the place was just checked");
+                        }
+                    })
+                }
+                Alike::Gang { gang } => self
+                    .offer_gang(&mut draft, key, gang, now, stream)
+                    .map(|binds| decisions.binds.extend(binds)),
+            };
+            match outcome {
+                Ok(()) => turns.extend(next_turn_after(&draft, &key, pod)),
+                Err(hindrance) => decisions.waiting.push((key, hindrance)),
+            }
+        }
+        decisions
+    }
+
+    /// A place for one pod, or what stands in the way.
+    fn offer(
+        &mut self,
+        draft: &Snapshot,
+        queue: QueueId,
+        task: TaskTypeId,
+        stream: &mut Stream,
+    ) -> Result<(NodeId, GpuGrant), Hindrance> {
+        if let Some(queue) = queue_at_limit(draft, queue, task) {
+            return Err(Hindrance::QueueLimit { queue });
+        }
+        self.index.sync(draft.nodes());
+        let node = self.choose(draft, task, stream).ok_or(Hindrance::NoNode)?;
+        let (catalog, target) = (draft.catalog(), draft.node(node));
+        let request = catalog.task(task);
+        let place = Place { catalog, request, shape: &target.shape, state: &target.state };
+        Ok((node, self.policy.grant(&place, stream)))
+    }
+
+    fn choose(
+        &mut self,
+        draft: &Snapshot,
+        task: TaskTypeId,
+        stream: &mut Stream,
+    ) -> Option<NodeId> {
+        match self.selection {
+            Selection::HighestScore => self.index.best(draft, task, &*self.policy),
+            Selection::UniformDraw => {
+                let fitting = self.index.fitting(draft, task, &*self.policy);
+                if fitting.is_empty() {
+                    return None;
+                }
+                let drawn = stream.below(fitting.len() as u64);
+                Some(fitting[usize::try_from(drawn).expect("below the length of a vector")])
+            }
+        }
+    }
+
+    /// Places for enough waiting members of a gang at once, applied to `draft`; or what stands in
+    /// the way, and `draft` as it was.
+    fn offer_gang(
+        &mut self,
+        draft: &mut Draft,
+        key: GroupKey,
+        gang: GangId,
+        now: Time,
+        stream: &mut Stream,
+    ) -> Result<Vec<Bind>, Hindrance> {
+        let (need, members_min) = (draft.gang(gang).needed_at_once(), draft.gang(gang).members_min);
+        let (pending, bound) = (draft.gang(gang).pending, draft.gang(gang).bound);
+        if pending < need {
+            return Err(Hindrance::GangIncomplete { have: bound + pending, need: members_min });
+        }
+        let members: Vec<PodId> = draft.pending()[&key].values().copied().collect();
+        let mut trial = draft.clone();
+        let mut binds = Vec::with_capacity(members.len());
+        let mut hindrance = None;
+        for pod in members {
+            let spec = &trial.pod(pod).expect("a waiting pod is in the snapshot").spec;
+            let (queue, task) = (spec.queue, spec.task);
+            match self.offer(&trial, queue, task, stream) {
+                Ok((node, grant)) => {
+                    trial.bind(pod, node, grant, now).expect("the place was just checked");
+                    binds.push(Bind { pod, node, grant });
+                }
+                Err(obstacle) => hindrance = hindrance.or(Some(obstacle)),
+            }
+        }
+        let placed = u32::try_from(binds.len()).expect("gangs are bounded");
+        if placed >= need {
+            *draft = trial;
+            return Ok(binds);
+        }
+        Err(match hindrance {
+            Some(limit @ Hindrance::QueueLimit { .. }) => limit,
+            _ => Hindrance::GangNoRoom { placed, need },
+        })
+    }
+
+    /// Gangs that a fault has left with too few members are made whole before anything else starts;
+    /// where that is impossible now, the rest gives its places back instead of holding them for
+    /// nothing.
+    fn mend_stranded_gangs(
+        &mut self,
+        draft: &mut Draft,
+        now: Time,
+        stream: &mut Stream,
+        decisions: &mut Decisions,
+    ) {
+        let stranded: Vec<GangId> = draft.stranded_gangs().collect();
+        for gang in stranded {
+            let key = gang_key(draft, gang);
+            match self.offer_gang(draft, key, gang, now, stream) {
+                Ok(binds) => decisions.binds.extend(binds),
+                Err(_) => {
+                    for pod in bound_members(draft, gang) {
+                        draft.evict(pod, now).expect("the member was just seen bound");
+                        decisions.evictions.push(Evict { pod, cause: EvictCause::GangStranded });
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn gang_key(draft: &Snapshot, gang: GangId) -> GroupKey {
+    GroupKey { priority: Reverse(draft.gang(gang).priority), alike: Alike::Gang { gang } }
+}
+
+fn bound_members(draft: &Snapshot, gang: GangId) -> Vec<PodId> {
+    let members = draft.pods().filter(|(_, pod)| pod.spec.gang == Some(gang));
+    members.filter(|(_, pod)| pod.node().is_some()).map(|(id, _)| id).collect()
+}
+
+/// The turn of the oldest pod of a group.
+fn next_turn(draft: &Snapshot, key: &GroupKey) -> Option<Turn> {
+    let (age, &pod) = draft.pending().get(key)?.first_key_value()?;
+    Some(Reverse((key.priority, age.clone(), *key, pod)))
+}
+
+/// The turn of the oldest pod of a group once `decided` has its place, which the draft may not show
+/// yet if it was the last one.
+fn next_turn_after(draft: &Snapshot, key: &GroupKey, decided: PodId) -> Option<Turn> {
+    next_turn(draft, key).filter(|Reverse((_, _, _, pod))| *pod != decided)
+}
+
+/// The nearest queue on the way up that `task` would take over its limit.
+fn queue_at_limit(draft: &Snapshot, queue: QueueId, task: TaskTypeId) -> Option<QueueId> {
+    let catalog = draft.catalog();
+    let request = catalog.task(task);
+    if !request.wants_gpu() {
+        return None;
+    }
+    let charge: GpuUnits = catalog.equivalents(request);
+    let over = |limit: GpuUnits, used: GpuUnits| used + charge > limit;
+    draft
+        .queue_chain(queue)
+        .find(|(_, queue)| queue.limit.is_some_and(|limit| over(limit, queue.used)))
+        .map(|(id, _)| id)
+}

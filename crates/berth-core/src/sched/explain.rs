@@ -1,0 +1,335 @@
+//! Why a pod waits: typed values with evidence. Rendering is elsewhere.
+//!
+//! A [`Hindrance`] is what stopped the cycle, kept with its decisions. An [`Explanation`] adds the
+//! evidence node by node; it is worked out on demand from the same snapshot, by the same filters.
+//! Invariant: each node counts under exactly one [`Obstacle`], structural before capacity, so the
+//! counts sum to the number of nodes.
+
+use serde::Serialize;
+
+use crate::amount::GpuUnits;
+use crate::id::QueueId;
+use crate::model::catalog::Catalog;
+use crate::model::gpu::{GpuHealth, GpuState};
+use crate::model::node::{Node, NodeState, Readiness, Shape};
+use crate::model::request::{GpuRequest, Request};
+use crate::model::snapshot::{Alike, GroupKey, Snapshot};
+use crate::sched::fit;
+
+/// What keeps the oldest pod of a group from starting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Hindrance {
+    /// No node has room for it now.
+    NoNode,
+    /// A queue on the way up would exceed its limit.
+    QueueLimit {
+        /// The nearest such queue.
+        queue: QueueId,
+    },
+    /// Members of its gang have yet to be submitted.
+    GangIncomplete {
+        /// Members that are there.
+        have: u32,
+        /// Members that must start at once.
+        need: u32,
+    },
+    /// There is room for some members of its gang, but not for enough at once.
+    GangNoRoom {
+        /// Members that would find a place.
+        placed: u32,
+        /// Members that must start at once.
+        need: u32,
+    },
+}
+
+/// The one true reason why a pod waits: a closed set of tokens, the same in conditions, events,
+/// metrics and views.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub enum Reason {
+    /// No node of the cluster could ever serve the request, even empty.
+    NeverFits,
+    /// No node has a GPU of a model that would do.
+    NoMatchingGpu,
+    /// No GPU of such a model is in a mode that serves this kind of request.
+    NoMatchingMode,
+    /// It would fit but for GPUs that are not healthy.
+    GpuUnhealthy,
+    /// It would fit but for nodes that take no new work.
+    NodeNotReady,
+    /// A queue would exceed its limit.
+    QueueLimit,
+    /// Its gang has yet to be submitted in full.
+    GangIncomplete,
+    /// There is room for a part of its gang only.
+    GangNoRoom,
+    /// Enough GPU is free on some node in total, but not on one card, or not in whole cards.
+    Fragmented,
+    /// No node with enough free GPU has the CPU, memory or pod slots beside it.
+    HostFull,
+    /// The GPUs that would do are taken.
+    GpuBusy,
+}
+
+impl Reason {
+    /// Every reason, in order of precedence.
+    pub const ALL: [Self; 11] = [
+        Self::NeverFits,
+        Self::NoMatchingGpu,
+        Self::NoMatchingMode,
+        Self::QueueLimit,
+        Self::GangIncomplete,
+        Self::GangNoRoom,
+        Self::GpuUnhealthy,
+        Self::NodeNotReady,
+        Self::Fragmented,
+        Self::HostFull,
+        Self::GpuBusy,
+    ];
+
+    /// The token as it stands in conditions and metrics.
+    #[must_use]
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::NeverFits => "NeverFits",
+            Self::NoMatchingGpu => "NoMatchingGpu",
+            Self::NoMatchingMode => "NoMatchingMode",
+            Self::GpuUnhealthy => "GpuUnhealthy",
+            Self::NodeNotReady => "NodeNotReady",
+            Self::QueueLimit => "QueueLimit",
+            Self::GangIncomplete => "GangIncomplete",
+            Self::GangNoRoom => "GangNoRoom",
+            Self::Fragmented => "Fragmented",
+            Self::HostFull => "HostFull",
+            Self::GpuBusy => "GpuBusy",
+        }
+    }
+
+    /// What it means and what to do about it, for people.
+    #[must_use]
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::NeverFits => {
+                "No node could serve this even when empty: ask for less per pod, or split the work."
+            }
+            Self::NoMatchingGpu => "The cluster has no GPU of the models asked for: allow others.",
+            Self::NoMatchingMode => {
+                "No GPU of these models is offered in this form: ask for a whole GPU, a share or a \
+                 profile that the cluster offers."
+            }
+            Self::GpuUnhealthy => "A GPU that would do is out of order; it starts after repair.",
+            Self::NodeNotReady => "A node that would do takes no work now; it starts when it is back.",
+            Self::QueueLimit => {
+                "The queue is at its limit: it starts when work of the queue ends or the limit rises."
+            }
+            Self::GangIncomplete => "Not all members of the gang have been submitted yet.",
+            Self::GangNoRoom => "There is room for some members only; a gang starts in full or not at all.",
+            Self::Fragmented => {
+                "Enough GPU is free in total but in pieces: a smaller share may start now."
+            }
+            Self::HostFull => "GPU is free, but not the CPU or memory beside it: ask for less of these.",
+            Self::GpuBusy => "All GPUs that would do are taken: it starts when one is free.",
+        }
+    }
+}
+
+/// Why one node can't take a request now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Obstacle {
+    /// Even empty it couldn't.
+    TooSmall,
+    /// It has no GPU of a model that would do.
+    Model,
+    /// Its GPUs of such models are in another mode.
+    Mode,
+    /// It takes no new work.
+    NotReady,
+    /// It would fit but for the health of a GPU.
+    Unhealthy,
+    /// Its free GPU would suffice, were it in one piece.
+    Fragmented,
+    /// Its GPUs are taken.
+    GpuBusy,
+    /// CPU is short.
+    Cpu,
+    /// Host memory is short.
+    Memory,
+    /// It runs as many pods as the kubelet accepts.
+    PodSlots,
+}
+
+impl Obstacle {
+    /// Every obstacle, in order of precedence.
+    pub const ALL: [Self; 10] = [
+        Self::TooSmall,
+        Self::Model,
+        Self::Mode,
+        Self::NotReady,
+        Self::Unhealthy,
+        Self::Fragmented,
+        Self::GpuBusy,
+        Self::Cpu,
+        Self::Memory,
+        Self::PodSlots,
+    ];
+}
+
+/// Why a group waits, with the evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// The one reason.
+    pub reason: Reason,
+    /// What stopped the cycle.
+    pub hindrance: Hindrance,
+    /// Nodes by what stands in the way there; obstacles without nodes are left out.
+    pub nodes: Vec<(Obstacle, u32)>,
+    /// The most free compute on any one card that would do.
+    pub largest_free: GpuUnits,
+    /// Free compute on all cards that would do.
+    pub total_free: GpuUnits,
+}
+
+/// Why the oldest pod of the group `key` waits, given what stopped the cycle.
+#[must_use]
+pub fn explain(snapshot: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Explanation {
+    let catalog = snapshot.catalog();
+    let task = match key.alike {
+        Alike::Task { task, .. } => Some(task),
+        Alike::Gang { .. } => {
+            let oldest = snapshot.pending().get(key).and_then(|group| group.values().next());
+            oldest.and_then(|&pod| snapshot.pod(pod)).map(|pod| pod.spec.task)
+        }
+    };
+    let Some(request) = task.map(|task| *catalog.task(task)) else {
+        return Explanation {
+            reason: Reason::GangIncomplete,
+            hindrance,
+            nodes: Vec::new(),
+            largest_free: GpuUnits::ZERO,
+            total_free: GpuUnits::ZERO,
+        };
+    };
+    let mut counts = [0u32; Obstacle::ALL.len()];
+    let (mut largest_free, mut total_free) = (GpuUnits::ZERO, GpuUnits::ZERO);
+    for node in snapshot.nodes().iter() {
+        if let Some(obstacle) = obstacle(catalog, &request, node) {
+            counts[obstacle as usize] += 1;
+        }
+        for (spec, gpu) in node.shape.gpus.iter().zip(&node.state.gpus) {
+            if request.models.contains(spec.model) && fit::mode_serves(&request, gpu.mode) {
+                largest_free = largest_free.max(gpu.free_compute);
+                total_free += gpu.free_compute;
+            }
+        }
+    }
+    let nodes = Obstacle::ALL.into_iter().zip(counts).filter(|&(_, n)| n > 0).collect();
+    let reason = reason_for(hindrance, &counts, request.wants_gpu());
+    Explanation { reason, hindrance, nodes, largest_free, total_free }
+}
+
+/// What stands in the way of `request` on `node`; `None` if it fits.
+#[must_use]
+pub fn obstacle(catalog: &Catalog, request: &Request, node: &Node) -> Option<Obstacle> {
+    let (shape, state) = (&*node.shape, &node.state);
+    if fit::fits(catalog, request, shape, state) {
+        return None;
+    }
+    if request.wants_gpu() && !fit::has_model(request.models, shape) {
+        return Some(Obstacle::Model);
+    }
+    if !fit::shape_could_serve(catalog, request, shape) {
+        return Some(Obstacle::TooSmall);
+    }
+    let mut suitable = shape.gpus.iter().zip(&state.gpus).filter(|(spec, gpu)| {
+        request.models.contains(spec.model) && fit::mode_serves(request, gpu.mode)
+    });
+    if request.wants_gpu() && suitable.next().is_none() {
+        return Some(Obstacle::Mode);
+    }
+    if state.readiness != Readiness::Ready {
+        return Some(Obstacle::NotReady);
+    }
+    gpu_obstacle(catalog, request, shape, state).or_else(|| host_obstacle(request, state))
+}
+
+fn gpu_obstacle(
+    catalog: &Catalog,
+    request: &Request,
+    shape: &Shape,
+    state: &NodeState,
+) -> Option<Obstacle> {
+    let needed = usize::from(request.whole_gpus().max(u8::from(request.wants_gpu())));
+    let fitting = |state: &NodeState| fit::fitting_cards(catalog, request, shape, state).count();
+    if fitting(state) >= needed {
+        return None;
+    }
+    let mut healed = state.clone();
+    for gpu in &mut healed.gpus {
+        gpu.health = GpuHealth::Healthy;
+    }
+    if fitting(&healed) >= needed {
+        return Some(Obstacle::Unhealthy);
+    }
+    let open = |(spec, gpu): (&crate::model::gpu::GpuSpec, &GpuState)| {
+        let would_do = request.models.contains(spec.model)
+            && fit::mode_serves(request, gpu.mode)
+            && gpu.health == GpuHealth::Healthy;
+        if would_do { gpu.free_compute } else { GpuUnits::ZERO }
+    };
+    let free: GpuUnits = shape.gpus.iter().zip(&state.gpus).map(open).sum();
+    let fragmented = match request.gpu {
+        GpuRequest::None => false,
+        GpuRequest::Whole { .. }
+        | GpuRequest::Passthrough { .. }
+        | GpuRequest::Share { .. }
+        | GpuRequest::Mig { .. }
+        | GpuRequest::Vgpu { .. } => free >= catalog.equivalents(request),
+    };
+    Some(if fragmented { Obstacle::Fragmented } else { Obstacle::GpuBusy })
+}
+
+fn host_obstacle(request: &Request, state: &NodeState) -> Option<Obstacle> {
+    if request.cpu > state.free_cpu {
+        Some(Obstacle::Cpu)
+    } else if request.memory > state.free_memory {
+        Some(Obstacle::Memory)
+    } else if state.free_pod_slots == 0 {
+        Some(Obstacle::PodSlots)
+    } else {
+        None
+    }
+}
+
+/// One reason out of the hindrance and the nodes' obstacles: structural before capacity, and among
+/// capacity the one nearest to a start.
+fn reason_for(hindrance: Hindrance, counts: &[u32; 10], wants_gpu: bool) -> Reason {
+    let any = |obstacle: Obstacle| counts[obstacle as usize] > 0;
+    let only = |allowed: &[Obstacle]| {
+        Obstacle::ALL.iter().all(|obstacle| allowed.contains(obstacle) || !any(*obstacle))
+    };
+    match hindrance {
+        Hindrance::QueueLimit { .. } => return Reason::QueueLimit,
+        Hindrance::GangIncomplete { .. } => return Reason::GangIncomplete,
+        Hindrance::GangNoRoom { placed: 1.., .. } => return Reason::GangNoRoom,
+        Hindrance::NoNode | Hindrance::GangNoRoom { placed: 0, .. } => {}
+    }
+    if wants_gpu && only(&[Obstacle::Model]) {
+        Reason::NoMatchingGpu
+    } else if only(&[Obstacle::Model, Obstacle::TooSmall]) {
+        Reason::NeverFits
+    } else if only(&[Obstacle::Model, Obstacle::TooSmall, Obstacle::Mode]) {
+        Reason::NoMatchingMode
+    } else if any(Obstacle::Unhealthy) {
+        Reason::GpuUnhealthy
+    } else if any(Obstacle::Cpu) || any(Obstacle::Memory) || any(Obstacle::PodSlots) {
+        Reason::HostFull
+    } else if any(Obstacle::Fragmented) {
+        Reason::Fragmented
+    } else if any(Obstacle::GpuBusy) {
+        Reason::GpuBusy
+    } else {
+        Reason::NodeNotReady
+    }
+}

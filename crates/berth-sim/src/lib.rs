@@ -1,0 +1,13 @@
+//! A virtual cluster around Berth's core.
+//!
+//! A [`Workload`](workload::Workload) says what a cluster is made of and what is asked of it; trace
+//! readers and generators make workloads; a world plays them on virtual time behind the core's
+//! [`Scheduler`](berth_core::sched::scheduler::Scheduler); a report says how it went.
+//!
+//! Invariants: same workload and seed, same event log; no IO (readers take bytes), no clock, no
+//! threads. What runs here provably needs no cluster.
+
+pub mod published;
+pub mod report;
+pub mod trace;
+pub mod workload;

@@ -1,0 +1,4 @@
+//! The catalogue of trace formats: one file each. Readers take bytes and never touch a disk.
+
+pub mod openb;
+pub mod table;
