@@ -76,10 +76,13 @@ fn write(workspace: &Workspace) -> anyhow::Result<Tally> {
             Some(content) => {
                 fs::create_dir_all(target.parent().unwrap_or(&folder))?;
                 fs::write(&target, content)?;
+                println!("{FOLDER}/{path}: was {problem}, now fresh");
             }
-            None => fs::remove_file(&target)?,
+            None => {
+                fs::remove_file(&target)?;
+                println!("{FOLDER}/{path}: was {problem}, now gone");
+            }
         }
-        println!("{FOLDER}/{path}: was {problem}, now fresh");
     }
     let mut tally = Tally::default();
     fresh.keys().for_each(|_| tally.count(Checked::Passed));

@@ -16,6 +16,7 @@ mod test;
 mod tidy;
 mod workspace;
 
+use std::fmt;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -24,6 +25,8 @@ use crate::workspace::Workspace;
 
 /// Exit code of a command that ran and found something wrong.
 const EXIT_FINDINGS: u8 = 1;
+/// Exit code of a command that was asked for something that there is not; clap's own code.
+const EXIT_USAGE: u8 = 2;
 /// Exit code of a command that could not do its work.
 const EXIT_INTERNAL: u8 = 5;
 
@@ -61,6 +64,18 @@ enum Verdict {
     Findings,
 }
 
+/// A name on the command line that is in no list.
+#[derive(Debug)]
+struct Usage(String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match dispatch(cli.command) {
@@ -68,7 +83,8 @@ fn main() -> ExitCode {
         Ok(Verdict::Findings) => ExitCode::from(EXIT_FINDINGS),
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::from(EXIT_INTERNAL)
+            let is_usage = error.is::<Usage>();
+            ExitCode::from(if is_usage { EXIT_USAGE } else { EXIT_INTERNAL })
         }
     }
 }

@@ -5,12 +5,10 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
-
 use crate::suite::{self, InCi, Outcome, Suite};
 use crate::tally::{Checked, Tally};
 use crate::workspace::Workspace;
-use crate::{Verdict, suite::Context};
+use crate::{Usage, Verdict, suite::Context};
 
 /// Arguments of `cargo xtask test`.
 #[derive(Debug, clap::Args)]
@@ -63,7 +61,8 @@ fn select<'a>(all: &[&'a Suite], names: &[String]) -> anyhow::Result<Vec<&'a Sui
         .iter()
         .find(|name| all.iter().all(|suite| suite.name != **name))
     {
-        bail!("there is no suite {unknown}; `cargo xtask test --list` prints them");
+        let text = format!("there is no suite {unknown}; `cargo xtask test --list` prints them");
+        return Err(Usage(text).into());
     }
     let wanted = |suite: &&&Suite| names.is_empty() || names.iter().any(|n| n == suite.name);
     Ok(all.iter().filter(wanted).copied().collect())
@@ -136,7 +135,8 @@ mod tests {
             ["sample", "other"]
         );
         assert_eq!(select(&[&SAMPLE, &OTHER], &[]).unwrap().len(), 2);
-        assert!(select(&[&SAMPLE], &["none".to_owned()]).is_err());
+        let error = select(&[&SAMPLE], &["none".to_owned()]).unwrap_err();
+        assert!(error.is::<Usage>());
     }
 
     #[test]

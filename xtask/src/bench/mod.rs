@@ -12,10 +12,10 @@ mod row;
 use std::collections::BTreeMap;
 use std::fs;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
-use crate::Verdict;
 use crate::workspace::Workspace;
+use crate::{Usage, Verdict};
 
 use self::row::Row;
 
@@ -26,6 +26,7 @@ const PAGE: &str = "docs/book/src/performance.md";
 const ALL: &[&Group] = &[&core::GROUP];
 
 /// Figures that are measured together.
+#[derive(Debug)]
 struct Group {
     name: &'static str,
     about: &'static str,
@@ -33,6 +34,7 @@ struct Group {
 }
 
 /// What every group gets.
+#[derive(Debug)]
 struct Context<'a> {
     workspace: &'a Workspace,
     /// Runs of each whole-process measurement, of which the median counts.
@@ -109,7 +111,9 @@ fn select(names: &[String]) -> anyhow::Result<Vec<&'static Group>> {
         .iter()
         .find(|name| ALL.iter().all(|group| group.name != **name))
     {
-        bail!("there is no bench group {unknown}; `cargo xtask bench --list` prints them");
+        let text =
+            format!("there is no bench group {unknown}; `cargo xtask bench --list` prints them");
+        return Err(Usage(text).into());
     }
     let wanted = |group: &&&Group| names.is_empty() || names.iter().any(|n| n == group.name);
     Ok(ALL.iter().filter(wanted).copied().collect())

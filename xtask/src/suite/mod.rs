@@ -31,6 +31,7 @@ pub(crate) const ALL: &[&Suite] = &[
 ];
 
 /// A named group of checks.
+#[derive(Debug)]
 pub(crate) struct Suite {
     /// What a person types.
     pub name: &'static str,

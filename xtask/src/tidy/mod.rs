@@ -53,6 +53,7 @@ const ALL: &[&Check] = &[
 const PURE_CRATES: [&str; 2] = ["berth-core", "berth-sim"];
 
 /// One house rule.
+#[derive(Debug)]
 struct Check {
     name: &'static str,
     about: &'static str,

@@ -22,7 +22,7 @@ pub(super) struct Registry {
 /// Every catalogue of the product.
 pub(super) const REGISTRIES: &[Registry] = &[Registry {
     folder: "crates/berth-core/src/sched/policy",
-    list: "crates/berth-core/src/sched/policy/mod.rs",
+    list: "crates/berth-core/src/sched/policy.rs",
 }];
 
 /// Files that cargo finds by itself.
