@@ -1,0 +1,3 @@
+//! What lies outside the process: folders and data files.
+
+pub(crate) mod folder;
