@@ -162,7 +162,10 @@ impl fmt::Display for GpuUnits {
     /// GPUs with as many decimals as needed: `1`, `0.5`, `0.0825`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
-        let (whole, part) = (self.0.unsigned_abs() / 10_000, self.0.unsigned_abs() % 10_000);
+        let (whole, part) = (
+            self.0.unsigned_abs() / 10_000,
+            self.0.unsigned_abs() % 10_000,
+        );
         if part == 0 {
             return write!(f, "{sign}{whole}");
         }
@@ -174,7 +177,11 @@ impl fmt::Display for GpuUnits {
 impl fmt::Display for MilliCpu {
     /// Cores where whole (`4`), else milli-cores as Kubernetes writes them (`250m`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 % 1000 == 0 { write!(f, "{}", self.0 / 1000) } else { write!(f, "{}m", self.0) }
+        if self.0 % 1000 == 0 {
+            write!(f, "{}", self.0 / 1000)
+        } else {
+            write!(f, "{}m", self.0)
+        }
     }
 }
 

@@ -24,7 +24,10 @@ pub struct CowVec<T> {
 
 impl<T> Default for CowVec<T> {
     fn default() -> Self {
-        Self { chunks: Arc::new(Vec::new()), len: 0 }
+        Self {
+            chunks: Arc::new(Vec::new()),
+            len: 0,
+        }
     }
 }
 
@@ -69,7 +72,9 @@ impl<T: Clone> CowVec<T> {
         if index.is_multiple_of(CHUNK) {
             chunks.push(Arc::new(Chunk::new()));
         }
-        let last = chunks.last_mut().expect("a chunk was pushed whenever the last one was full");
+        let last = chunks
+            .last_mut()
+            .expect("a chunk was pushed whenever the last one was full");
         Arc::make_mut(last).push(element);
         self.len += 1;
         index

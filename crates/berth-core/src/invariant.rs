@@ -75,8 +75,16 @@ pub fn check_node(node: &Node) -> Vec<Violation> {
     let unbalanced = |what| Violation::Unbalanced { node: name(), what };
     let overcommitted = |what| Violation::Overcommitted { node: name(), what };
     let (state, shape) = (&node.state, &node.shape);
-    let cpu: MilliCpu = node.placements.iter().map(|placement| placement.request.cpu).sum();
-    let memory: Bytes = node.placements.iter().map(|placement| placement.request.memory).sum();
+    let cpu: MilliCpu = node
+        .placements
+        .iter()
+        .map(|placement| placement.request.cpu)
+        .sum();
+    let memory: Bytes = node
+        .placements
+        .iter()
+        .map(|placement| placement.request.memory)
+        .sum();
     if cpu + state.free_cpu != shape.cpu {
         found.push(unbalanced("CPU"));
     }
@@ -92,18 +100,18 @@ pub fn check_node(node: &Node) -> Vec<Violation> {
     if state.free_memory < Bytes::ZERO {
         found.push(overcommitted("memory"));
     }
-    if state.gpus.len() != shape.gpus.len() {
+    if state.gpus.len() != shape.gpus().len() {
         found.push(unbalanced("GPUs"));
         return found;
     }
-    for index in 0..shape.gpus.len() {
+    for index in 0..shape.gpus().len() {
         check_gpu(node, index, &mut found);
     }
     found
 }
 
 fn check_gpu(node: &Node, index: usize, found: &mut Vec<Violation>) {
-    let (spec, gpu) = (&node.shape.gpus[index], &node.state.gpus[index]);
+    let (spec, gpu) = (&node.shape.gpus()[index], &node.state.gpus[index]);
     let name = || node.name.to_string();
     let (mut compute, mut memory, mut tenants) = (GpuUnits::ZERO, Bytes::ZERO, 0usize);
     let (mut whole, mut slices) = (0usize, crate::model::mig::MigSlices::NONE);
@@ -116,7 +124,10 @@ fn check_gpu(node: &Node, index: usize, found: &mut Vec<Violation>) {
             GpuGrant::Share { memory: held, .. } => memory += held,
             GpuGrant::Mig { slices: taken, .. } => {
                 if taken.overlaps(slices) {
-                    found.push(Violation::GivenTwice { node: name(), gpu: index });
+                    found.push(Violation::GivenTwice {
+                        node: name(),
+                        gpu: index,
+                    });
                 }
                 slices = slices.union(taken);
             }
@@ -124,27 +135,42 @@ fn check_gpu(node: &Node, index: usize, found: &mut Vec<Violation>) {
         }
     }
     if whole > 1 || (whole == 1 && tenants > 1) {
-        found.push(Violation::GivenTwice { node: name(), gpu: index });
+        found.push(Violation::GivenTwice {
+            node: name(),
+            gpu: index,
+        });
     }
     if compute > GpuUnits::ONE_GPU {
-        found.push(Violation::Overcommitted { node: name(), what: "GPU compute" });
+        found.push(Violation::Overcommitted {
+            node: name(),
+            what: "GPU compute",
+        });
     }
     if memory > spec.memory {
-        found.push(Violation::Overcommitted { node: name(), what: "GPU memory" });
+        found.push(Violation::Overcommitted {
+            node: name(),
+            what: "GPU memory",
+        });
     }
     let balanced = compute + gpu.free_compute == GpuUnits::ONE_GPU
         && tenants == usize::from(gpu.tenants)
         && slices == gpu.mig_used;
     if !balanced {
-        found.push(Violation::Unbalanced { node: name(), what: "GPU compute" });
+        found.push(Violation::Unbalanced {
+            node: name(),
+            what: "GPU compute",
+        });
     }
 }
 
 /// Recounts the whole snapshot.
 #[must_use]
 pub fn check(snapshot: &Snapshot) -> Vec<Violation> {
-    let mut found: Vec<Violation> =
-        snapshot.nodes().iter().flat_map(|node| check_node(node)).collect();
+    let mut found: Vec<Violation> = snapshot
+        .nodes()
+        .iter()
+        .flat_map(|node| check_node(node))
+        .collect();
     check_pods(snapshot, &mut found);
     check_queues(snapshot, &mut found);
     check_gangs(snapshot, &mut found);
@@ -157,7 +183,10 @@ fn check_pods(snapshot: &Snapshot, found: &mut Vec<Violation>) {
     for (index, node) in snapshot.nodes().iter().enumerate() {
         for placement in &node.placements {
             if places.insert(placement.pod, NodeId::at(index)).is_some() {
-                found.push(misplaced(format!("{:?}", placement.pod), "it has two placements"));
+                found.push(misplaced(
+                    format!("{:?}", placement.pod),
+                    "it has two placements",
+                ));
             }
         }
     }
@@ -168,23 +197,35 @@ fn check_pods(snapshot: &Snapshot, found: &mut Vec<Violation>) {
             Phase::Bound { node, .. } => {
                 n_bound += 1;
                 if place != Some(node) {
-                    found.push(misplaced(pod.spec.name.to_string(), "its node doesn't know it"));
+                    found.push(misplaced(
+                        pod.spec.name.to_string(),
+                        "its node doesn't know it",
+                    ));
                 }
             }
             Phase::Pending { .. } => {
                 n_pending += 1;
                 if place.is_some() {
-                    found.push(misplaced(pod.spec.name.to_string(), "it waits and has a place"));
+                    found.push(misplaced(
+                        pod.spec.name.to_string(),
+                        "it waits and has a place",
+                    ));
                 }
             }
         }
     }
     for pod in places.keys() {
-        found.push(misplaced(format!("{pod:?}"), "it has gone and still has a place"));
+        found.push(misplaced(
+            format!("{pod:?}"),
+            "it has gone and still has a place",
+        ));
     }
     let queued: usize = snapshot.pending().values().map(BTreeMap::len).sum();
     if (queued, n_pending, n_bound) != (n_pending, snapshot.n_pending(), snapshot.n_bound()) {
-        found.push(misplaced("all pods".to_owned(), "the counts of waiting and bound pods are off"));
+        found.push(misplaced(
+            "all pods".to_owned(),
+            "the counts of waiting and bound pods are off",
+        ));
     }
 }
 
@@ -192,7 +233,9 @@ fn check_queues(snapshot: &Snapshot, found: &mut Vec<Violation>) {
     let mut counted: BTreeMap<QueueId, GpuUnits> = BTreeMap::new();
     for node in snapshot.nodes().iter() {
         for placement in &node.placements {
-            let Some(pod) = snapshot.pod(placement.pod) else { continue };
+            let Some(pod) = snapshot.pod(placement.pod) else {
+                continue;
+            };
             for (queue, _) in snapshot.queue_chain(pod.spec.queue) {
                 *counted.entry(queue).or_default() += placement.grant.equivalents();
             }
@@ -202,7 +245,11 @@ fn check_queues(snapshot: &Snapshot, found: &mut Vec<Violation>) {
         let counted = counted.get(&id).copied().unwrap_or_default();
         if counted != queue.used {
             let (queue, recorded) = (queue.name.to_string(), queue.used);
-            found.push(Violation::QueueUse { queue, recorded, counted });
+            found.push(Violation::QueueUse {
+                queue,
+                recorded,
+                counted,
+            });
         }
     }
 }
@@ -217,12 +264,17 @@ fn check_gangs(snapshot: &Snapshot, found: &mut Vec<Violation>) {
     let stranded: Vec<GangId> = snapshot.stranded_gangs().collect();
     for (id, (pending, bound)) in counted {
         let gang = snapshot.gang(id);
-        let wrong = |what| Violation::Gang { gang: gang.name.to_string(), what };
+        let wrong = |what| Violation::Gang {
+            gang: gang.name.to_string(),
+            what,
+        };
         if (gang.pending, gang.bound) != (pending, bound) {
             found.push(wrong("its counts of waiting and bound members are off"));
         }
         if gang.is_stranded() != stranded.contains(&id) {
-            found.push(wrong("it is stranded and not listed so, or the other way round"));
+            found.push(wrong(
+                "it is stranded and not listed so, or the other way round",
+            ));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! [`engine`] decides, [`cycle`] is the engine without a memory, [`explain`] tells why, and the
 //! [`scheduler`] is the loop around it all.
 
+mod classes;
 pub mod cycle;
 pub mod decisions;
 pub mod engine;

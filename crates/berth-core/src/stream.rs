@@ -25,7 +25,10 @@ impl Stream {
     pub fn from_seed(seed: u64) -> Self {
         let mut mixer = seed;
         let state = std::array::from_fn(|_| split_mix(&mut mixer));
-        Self { origin: seed, state }
+        Self {
+            origin: seed,
+            state,
+        }
     }
 
     /// The stream for the purpose `name` below this one, whatever this one has drawn so far.
@@ -127,14 +130,20 @@ mod tests {
         for _ in 0..70_000 {
             counts[stream.below(7) as usize] += 1;
         }
-        assert!(counts.iter().all(|&n| (9_500..10_500).contains(&n)), "{counts:?}");
+        assert!(
+            counts.iter().all(|&n| (9_500..10_500).contains(&n)),
+            "{counts:?}"
+        );
         assert!((0..1000).all(|_| (0.0..1.0).contains(&stream.unit())));
     }
 
     #[test]
     fn the_generator_matches_its_reference() {
         // First outputs of xoshiro256** for the state 1, 2, 3, 4 (the authors' C code).
-        let mut stream = Stream { origin: 0, state: [1, 2, 3, 4] };
+        let mut stream = Stream {
+            origin: 0,
+            state: [1, 2, 3, 4],
+        };
         let expected = [11520, 0, 1_509_978_240, 1_215_971_899_390_074_240];
         assert_eq!(std::array::from_fn(|_| stream.next_u64()), expected);
     }

@@ -158,7 +158,10 @@ mod tests {
     #[test]
     fn spans_print_their_two_largest_units() {
         let check = |span: Span, expected: &str| assert_eq!(span.to_string(), expected);
-        check(Span::from_days(3) + Span::from_hours(4) + Span::from_mins(59), "3d 4h");
+        check(
+            Span::from_days(3) + Span::from_hours(4) + Span::from_mins(59),
+            "3d 4h",
+        );
         check(Span::from_hours(2), "2h");
         check(Span::from_secs(450), "7m 30s");
         check(Span::from_secs(12), "12s");

@@ -49,7 +49,9 @@ impl Catalog {
             return Ok(known);
         }
         if self.models.len() == limits::GPU_MODELS_MAX {
-            return Err(CatalogError::TooManyModels { name: name.to_owned() });
+            return Err(CatalogError::TooManyModels {
+                name: name.to_owned(),
+            });
         }
         self.models.push(GpuModel { name: name.into() });
         Ok(GpuModelId::at(self.models.len() - 1))
@@ -58,7 +60,10 @@ impl Catalog {
     /// The id of the GPU model called `name`, if the cluster has had one.
     #[must_use]
     pub fn model_named(&self, name: &str) -> Option<GpuModelId> {
-        self.models.iter().position(|model| &*model.name == name).map(GpuModelId::at)
+        self.models
+            .iter()
+            .position(|model| &*model.name == name)
+            .map(GpuModelId::at)
     }
 
     /// A GPU model.
@@ -131,9 +136,18 @@ impl Catalog {
         self.task_types.get_index_of(request).map(TaskTypeId::at)
     }
 
+    /// Number of task types seen so far.
+    #[must_use]
+    pub fn n_task_types(&self) -> usize {
+        self.task_types.len()
+    }
+
     /// Task types seen so far.
     pub fn task_types(&self) -> impl Iterator<Item = (TaskTypeId, &Request)> {
-        self.task_types.iter().enumerate().map(|(index, task)| (TaskTypeId::at(index), task))
+        self.task_types
+            .iter()
+            .enumerate()
+            .map(|(index, task)| (TaskTypeId::at(index), task))
     }
 
     /// What `request` will be charged, in physical-GPU equivalents.
@@ -148,7 +162,7 @@ impl Catalog {
                 GpuUnits::ONE_GPU * i64::from(count)
             }
             GpuRequest::Share { compute, memory } if compute.is_zero() => {
-                let cards = self.shapes.iter().flat_map(|shape| &shape.gpus);
+                let cards = self.shapes.iter().flat_map(|shape| shape.gpus());
                 cards
                     .filter(|gpu| request.models.contains(gpu.model) && gpu.memory >= memory)
                     .map(|gpu| memory_part(memory, gpu.memory))

@@ -93,7 +93,9 @@ impl Draft {
     /// A hypothesis over `snapshot`, which stays as it is.
     #[must_use]
     pub fn over(snapshot: &Snapshot) -> Self {
-        Self { snapshot: snapshot.clone() }
+        Self {
+            snapshot: snapshot.clone(),
+        }
     }
 
     /// The world as it stands, to keep.
@@ -113,7 +115,11 @@ impl Draft {
     /// If the cluster or the node would be larger than the bounds.
     pub fn add_node(&mut self, spec: NodeSpec) -> Result<NodeId, Refused> {
         bounded("nodes", self.snapshot.nodes.len() + 1, limits::NODES_MAX)?;
-        bounded("GPUs of one node", spec.shape.gpus.len(), limits::GPUS_PER_NODE_MAX)?;
+        bounded(
+            "GPUs of one node",
+            spec.shape.gpus().len(),
+            limits::GPUS_PER_NODE_MAX,
+        )?;
         let (shape_id, shape) = self.catalog_mut().intern_shape(spec.shape);
         let state = shape.empty_state(&spec.gpu_modes);
         let node = Node {
@@ -161,9 +167,18 @@ impl Draft {
         let name = name.into();
         let depth = 1 + parent.map_or(0, |parent| self.queue_chain(parent).count());
         if depth > limits::QUEUE_DEPTH_MAX {
-            return Err(Refused::QueueTooDeep { name, depth, bound: limits::QUEUE_DEPTH_MAX });
+            return Err(Refused::QueueTooDeep {
+                name,
+                depth,
+                bound: limits::QUEUE_DEPTH_MAX,
+            });
         }
-        let queue = Queue { name, parent, limit, used: GpuUnits::ZERO };
+        let queue = Queue {
+            name,
+            parent,
+            limit,
+            used: GpuUnits::ZERO,
+        };
         Ok(QueueId::at(self.snapshot.queues.push(Arc::new(queue))))
     }
 
@@ -177,9 +192,19 @@ impl Draft {
         members_min: u32,
         priority: i32,
     ) -> Result<GangId, Refused> {
-        bounded("members of one gang", members_min as usize, limits::GANG_MEMBERS_MAX)?;
+        bounded(
+            "members of one gang",
+            members_min as usize,
+            limits::GANG_MEMBERS_MAX,
+        )?;
         let members_min = members_min.max(1);
-        let gang = Gang { name: name.into(), members_min, priority, pending: 0, bound: 0 };
+        let gang = Gang {
+            name: name.into(),
+            members_min,
+            priority,
+            pending: 0,
+            bound: 0,
+        };
         Ok(GangId::at(self.snapshot.gangs.push(Arc::new(gang))))
     }
 
@@ -194,7 +219,11 @@ impl Draft {
     /// If there are too many pods.
     pub fn add_pod(&mut self, spec: PodSpec) -> Result<PodId, Refused> {
         let world = &mut self.snapshot;
-        bounded("pods", world.n_pending + world.n_bound + 1, limits::PODS_MAX)?;
+        bounded(
+            "pods",
+            world.n_pending + world.n_bound + 1,
+            limits::PODS_MAX,
+        )?;
         let slot = match Arc::make_mut(&mut world.free_slots).pop() {
             Some(slot) => slot,
             None => {
@@ -203,9 +232,18 @@ impl Draft {
             }
         };
         let entry = world.pods.get_mut(slot as usize).expect("the slot exists");
-        let id = PodId { slot, generation: entry.generation };
-        let phase = Phase::Pending { since: spec.created };
-        let pod = Pod { spec, phase, evictions: 0 };
+        let id = PodId {
+            slot,
+            generation: entry.generation,
+        };
+        let phase = Phase::Pending {
+            since: spec.created,
+        };
+        let pod = Pod {
+            spec,
+            phase,
+            evictions: 0,
+        };
         self.enqueue(id, &pod.spec);
         self.slot_mut(id).pod = Some(Arc::new(pod));
         Ok(id)
@@ -251,8 +289,16 @@ impl Draft {
         if !fit::grant_fits(&request, &grant, target) {
             return Err(Refused::NoLongerFits);
         }
-        self.node_mut(node).charge(Placement { pod: id, request, grant });
-        let slot = self.slot_mut(id).pod.as_mut().expect("the pod was just seen");
+        self.node_mut(node).charge(Placement {
+            pod: id,
+            request,
+            grant,
+        });
+        let slot = self
+            .slot_mut(id)
+            .pod
+            .as_mut()
+            .expect("the pod was just seen");
         let pod = Arc::make_mut(slot);
         pod.phase = Phase::Bound { node, since: now };
         let spec = pod.spec.clone();
@@ -269,7 +315,11 @@ impl Draft {
     pub fn evict(&mut self, id: PodId, now: Time) -> Result<NodeId, Refused> {
         let pod = self.pod(id).ok_or(Refused::PodGone)?;
         let node = pod.node().ok_or(Refused::NotBound)?;
-        let slot = self.slot_mut(id).pod.as_mut().expect("the pod was just seen");
+        let slot = self
+            .slot_mut(id)
+            .pod
+            .as_mut()
+            .expect("the pod was just seen");
         let pod = Arc::make_mut(slot);
         pod.phase = Phase::Pending { since: now };
         pod.evictions = pod.evictions.saturating_add(1);
@@ -282,9 +332,18 @@ impl Draft {
     fn group_key(&self, spec: &PodSpec) -> GroupKey {
         let (priority, alike) = match spec.gang {
             Some(gang) => (self.gang(gang).priority, Alike::Gang { gang }),
-            None => (spec.priority, Alike::Task { queue: spec.queue, task: spec.task }),
+            None => (
+                spec.priority,
+                Alike::Task {
+                    queue: spec.queue,
+                    task: spec.task,
+                },
+            ),
         };
-        GroupKey { priority: Reverse(priority), alike }
+        GroupKey {
+            priority: Reverse(priority),
+            alike,
+        }
     }
 
     fn node_mut(&mut self, id: NodeId) -> &mut Node {
@@ -293,7 +352,10 @@ impl Draft {
     }
 
     fn slot_mut(&mut self, id: PodId) -> &mut PodSlot {
-        self.snapshot.pods.get_mut(id.slot as usize).expect("pod ids are given out by this lineage")
+        self.snapshot
+            .pods
+            .get_mut(id.slot as usize)
+            .expect("pod ids are given out by this lineage")
     }
 
     fn enqueue(&mut self, id: PodId, spec: &PodSpec) {
@@ -301,7 +363,11 @@ impl Draft {
         let groups = Arc::make_mut(&mut self.snapshot.pending);
         let group = groups.entry(key).or_default();
         let other = group.insert((spec.created, Arc::clone(&spec.name)), id);
-        assert!(other.is_none(), "pod names are unique: two pods are called {}", spec.name);
+        assert!(
+            other.is_none(),
+            "pod names are unique: two pods are called {}",
+            spec.name
+        );
         self.snapshot.n_pending += 1;
         self.count_pending(spec, 1);
     }
@@ -320,7 +386,10 @@ impl Draft {
     }
 
     fn give_back(&mut self, id: PodId, spec: &PodSpec, node: NodeId) {
-        let placement = self.node_mut(node).release(id).expect("a bound pod has a placement");
+        let placement = self
+            .node_mut(node)
+            .release(id)
+            .expect("a bound pod has a placement");
         self.count_bound(spec, -1);
         self.charge_queues(spec.queue, GpuUnits::ZERO - placement.grant.equivalents());
     }
@@ -334,19 +403,28 @@ impl Draft {
 
     fn count_bound(&mut self, spec: &PodSpec, by: i32) {
         let n_bound = &mut self.snapshot.n_bound;
-        *n_bound = n_bound.checked_add_signed(by as isize).expect("counts balance");
+        *n_bound = n_bound
+            .checked_add_signed(by as isize)
+            .expect("counts balance");
         let Some(id) = spec.gang else { return };
         let gang = Arc::make_mut(self.gang_slot(id));
         gang.bound = gang.bound.checked_add_signed(by).expect("counts balance");
         let is_stranded = gang.is_stranded();
         if is_stranded != self.stranded.contains(&id) {
             let stranded = Arc::make_mut(&mut self.snapshot.stranded);
-            if is_stranded { stranded.insert(id) } else { stranded.remove(&id) };
+            if is_stranded {
+                stranded.insert(id)
+            } else {
+                stranded.remove(&id)
+            };
         }
     }
 
     fn gang_slot(&mut self, id: GangId) -> &mut Arc<Gang> {
-        self.snapshot.gangs.get_mut(id.index()).expect("gang ids are given out by this lineage")
+        self.snapshot
+            .gangs
+            .get_mut(id.index())
+            .expect("gang ids are given out by this lineage")
     }
 
     fn charge_queues(&mut self, queue: QueueId, amount: GpuUnits) {
@@ -364,5 +442,9 @@ impl Draft {
 }
 
 fn bounded(what: &'static str, n: usize, bound: usize) -> Result<(), Refused> {
-    if n > bound { Err(Refused::Full { what, bound }) } else { Ok(()) }
+    if n > bound {
+        Err(Refused::Full { what, bound })
+    } else {
+        Ok(())
+    }
 }

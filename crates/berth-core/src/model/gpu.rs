@@ -111,7 +111,9 @@ impl GpuState {
                 self.free_memory = self.free_memory.minus_or_zero(memory);
                 self.mig_used = self.mig_used.union(slices);
             }
-            GpuGrant::Vgpu { profile, memory, .. } => {
+            GpuGrant::Vgpu {
+                profile, memory, ..
+            } => {
                 self.free_memory = self.free_memory.minus_or_zero(memory);
                 self.vgpu_profile = Some(profile);
             }
@@ -151,7 +153,10 @@ impl ModelSet {
     /// The set with `model` in it too.
     #[must_use]
     pub fn with(self, model: GpuModelId) -> Self {
-        assert!(model.index() < limits::GPU_MODELS_MAX, "the catalogue bounds the models");
+        assert!(
+            model.index() < limits::GPU_MODELS_MAX,
+            "the catalogue bounds the models"
+        );
         Self(self.0 | 1 << model.0)
     }
 
@@ -159,6 +164,18 @@ impl ModelSet {
     #[must_use]
     pub fn contains(self, model: GpuModelId) -> bool {
         model.index() < limits::GPU_MODELS_MAX && self.0 >> model.0 & 1 == 1
+    }
+
+    /// Number of models in the set.
+    #[must_use]
+    pub fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Whether no model is in the set.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
     }
 
     /// Whether the two sets share a model.
@@ -188,7 +205,10 @@ impl GpuSet {
     /// The set with the GPU at `index` in it too.
     #[must_use]
     pub fn with(self, index: usize) -> Self {
-        assert!(index < limits::GPUS_PER_NODE_MAX, "nodes are bounded to 32 GPUs");
+        assert!(
+            index < limits::GPUS_PER_NODE_MAX,
+            "nodes are bounded to 32 GPUs"
+        );
         Self(self.0 | 1 << index)
     }
 

@@ -101,7 +101,12 @@ impl MigProfile {
 
     /// The first allowed place for an instance beside those that cover `used`.
     #[must_use]
-    pub fn place(&self, used: MigSlices, geometry: &MigGeometry, id: MigProfileId) -> Option<MigSlices> {
+    pub fn place(
+        &self,
+        used: MigSlices,
+        geometry: &MigGeometry,
+        id: MigProfileId,
+    ) -> Option<MigSlices> {
         let open = |slices: &MigSlices| !slices.overlaps(used);
         match geometry {
             MigGeometry::Dynamic => self
@@ -181,7 +186,9 @@ mod tests {
         let (small, id) = (&profiles[0], MigProfileId(0));
         let mut used = MigSlices::NONE;
         for _ in 0..7 {
-            let slices = small.place(used, &MigGeometry::Dynamic, id).expect("room for seven");
+            let slices = small
+                .place(used, &MigGeometry::Dynamic, id)
+                .expect("room for seven");
             assert!(!slices.overlaps(used));
             used = used.union(slices);
         }
@@ -196,9 +203,15 @@ mod tests {
             slices: MigSlices::span(4, 4).expect("on the card"),
         };
         let geometry = MigGeometry::Fixed([half].into());
-        assert_eq!(profiles[0].place(MigSlices::NONE, &geometry, MigProfileId(0)), None);
+        assert_eq!(
+            profiles[0].place(MigSlices::NONE, &geometry, MigProfileId(0)),
+            None
+        );
         let taken = profiles[3].place(MigSlices::NONE, &geometry, MigProfileId(3));
         assert_eq!(taken, Some(half.slices));
-        assert_eq!(profiles[3].place(half.slices, &geometry, MigProfileId(3)), None);
+        assert_eq!(
+            profiles[3].place(half.slices, &geometry, MigProfileId(3)),
+            None
+        );
     }
 }

@@ -14,7 +14,7 @@ use crate::model::gpu::{GpuGrant, GpuHealth, GpuMode, GpuSpec, GpuState, ModelSe
 use crate::model::request::{GpuSizeClass, Request};
 
 /// What is fixed about a node, apart from its identity. Interned: equal nodes share one shape.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Shape {
     /// CPU that pods may use.
     pub cpu: MilliCpu,
@@ -22,15 +22,36 @@ pub struct Shape {
     pub memory: Bytes,
     /// Pods that the kubelet accepts.
     pub pod_slots: u32,
-    /// GPUs in index order, at most 32.
-    pub gpus: Vec<GpuSpec>,
+    gpus: Vec<GpuSpec>,
+    models: ModelSet,
 }
 
 impl Shape {
+    /// A shape; GPUs come in index order, at most 32.
+    #[must_use]
+    pub fn new(cpu: MilliCpu, memory: Bytes, pod_slots: u32, gpus: Vec<GpuSpec>) -> Self {
+        let models = gpus
+            .iter()
+            .fold(ModelSet::NONE, |models, gpu| models.with(gpu.model));
+        Self {
+            cpu,
+            memory,
+            pod_slots,
+            gpus,
+            models,
+        }
+    }
+
+    /// The GPUs in index order.
+    #[must_use]
+    pub fn gpus(&self) -> &[GpuSpec] {
+        &self.gpus
+    }
+
     /// The models of the node's GPUs.
     #[must_use]
     pub fn models(&self) -> ModelSet {
-        self.gpus.iter().fold(ModelSet::NONE, |models, gpu| models.with(gpu.model))
+        self.models
     }
 }
 
@@ -111,7 +132,9 @@ impl Shape {
             free_cpu: self.cpu,
             free_memory: self.memory,
             free_pod_slots: self.pod_slots,
-            gpus: gpus.map(|(spec, &mode)| GpuState::empty(spec, mode)).collect(),
+            gpus: gpus
+                .map(|(spec, &mode)| GpuState::empty(spec, mode))
+                .collect(),
             gpu_pods: [0; GpuSizeClass::COUNT],
         }
     }
@@ -140,12 +163,16 @@ impl Node {
     /// The placement of `pod`, if it is here.
     #[must_use]
     pub fn placement(&self, pod: PodId) -> Option<&Placement> {
-        self.placements.iter().find(|placement| placement.pod == pod)
+        self.placements
+            .iter()
+            .find(|placement| placement.pod == pod)
     }
 
     /// The placements that hold a part of GPU `index`.
     pub fn tenants(&self, index: usize) -> impl Iterator<Item = &Placement> {
-        self.placements.iter().filter(move |placement| placement.grant.gpus().contains(index))
+        self.placements
+            .iter()
+            .filter(move |placement| placement.grant.gpus().contains(index))
     }
 
     /// Charges a placement to the node.
@@ -156,7 +183,10 @@ impl Node {
 
     /// Gives back what `pod` holds here, and what that was; `None` if it holds nothing.
     pub fn release(&mut self, pod: PodId) -> Option<Placement> {
-        let at = self.placements.iter().position(|placement| placement.pod == pod)?;
+        let at = self
+            .placements
+            .iter()
+            .position(|placement| placement.pod == pod)?;
         let placement = self.placements.remove(at);
         let Placement { request, grant, .. } = &placement;
         let state = &mut self.state;
@@ -185,7 +215,7 @@ impl Node {
         let mut fresh = GpuState {
             health: old.health,
             mig_geometry: old.mig_geometry.clone(),
-            ..GpuState::empty(&self.shape.gpus[index], old.mode)
+            ..GpuState::empty(&self.shape.gpus()[index], old.mode)
         };
         for Placement { grant, .. } in self.tenants(index) {
             fresh.take(grant);

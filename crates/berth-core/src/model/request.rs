@@ -95,7 +95,12 @@ impl Request {
     /// A request without GPU.
     #[must_use]
     pub const fn cpu_only(cpu: MilliCpu, memory: Bytes) -> Self {
-        Self { cpu, memory, gpu: GpuRequest::None, models: ModelSet::ANY }
+        Self {
+            cpu,
+            memory,
+            gpu: GpuRequest::None,
+            models: ModelSet::ANY,
+        }
     }
 
     /// Checks every amount against zero and the bounds of [`limits`].
@@ -122,7 +127,11 @@ impl Request {
             }
             GpuRequest::Mig { .. } | GpuRequest::Vgpu { .. } => {}
         }
-        if self.models == ModelSet::NONE { Err(RequestError::NoModel) } else { Ok(()) }
+        if self.models == ModelSet::NONE {
+            Err(RequestError::NoModel)
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether any GPU or part of one is asked for.
@@ -194,7 +203,11 @@ fn within(what: &'static str, value: i64, bound: i64) -> Result<(), RequestError
     if value < 0 {
         return Err(RequestError::Negative { what, value });
     }
-    if value > bound { Err(RequestError::TooLarge { what, value, bound }) } else { Ok(()) }
+    if value > bound {
+        Err(RequestError::TooLarge { what, value, bound })
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -206,7 +219,10 @@ mod tests {
         let fine = Request {
             cpu: MilliCpu(4000),
             memory: Bytes::from_gib(16),
-            gpu: GpuRequest::Share { compute: GpuUnits(5000), memory: Bytes::ZERO },
+            gpu: GpuRequest::Share {
+                compute: GpuUnits(5000),
+                memory: Bytes::ZERO,
+            },
             models: ModelSet::ANY,
         };
         assert_eq!(fine.validate(), Ok(()));
@@ -214,12 +230,48 @@ mod tests {
             let text = request.validate().expect_err("out of range").to_string();
             assert!(text.contains(part), "{text}");
         };
-        check(Request { cpu: MilliCpu(-1), ..fine }, "CPU (mCPU) is negative");
-        check(Request { memory: Bytes::MAX, ..fine }, "memory (bytes)");
-        check(Request { gpu: GpuRequest::Whole { count: 33 }, ..fine }, "GPUs of 33");
-        check(Request { gpu: GpuRequest::Whole { count: 0 }, ..fine }, "asks for none");
-        let empty = GpuRequest::Share { compute: GpuUnits::ZERO, memory: Bytes::ZERO };
-        check(Request { gpu: empty, ..fine }, "neither compute nor GPU memory");
-        check(Request { models: ModelSet::NONE, ..fine }, "no known GPU model");
+        check(
+            Request {
+                cpu: MilliCpu(-1),
+                ..fine
+            },
+            "CPU (mCPU) is negative",
+        );
+        check(
+            Request {
+                memory: Bytes::MAX,
+                ..fine
+            },
+            "memory (bytes)",
+        );
+        check(
+            Request {
+                gpu: GpuRequest::Whole { count: 33 },
+                ..fine
+            },
+            "GPUs of 33",
+        );
+        check(
+            Request {
+                gpu: GpuRequest::Whole { count: 0 },
+                ..fine
+            },
+            "asks for none",
+        );
+        let empty = GpuRequest::Share {
+            compute: GpuUnits::ZERO,
+            memory: Bytes::ZERO,
+        };
+        check(
+            Request { gpu: empty, ..fine },
+            "neither compute nor GPU memory",
+        );
+        check(
+            Request {
+                models: ModelSet::NONE,
+                ..fine
+            },
+            "no known GPU model",
+        );
     }
 }

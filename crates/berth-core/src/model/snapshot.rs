@@ -103,21 +103,30 @@ impl Snapshot {
     /// If `id` is of another lineage of snapshots.
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Arc<Node> {
-        self.nodes.get(id.index()).expect("node ids are given out by this lineage and never expire")
+        self.nodes
+            .get(id.index())
+            .expect("node ids are given out by this lineage and never expire")
     }
 
     /// A pod, unless it has gone.
     #[must_use]
     pub fn pod(&self, id: PodId) -> Option<&Pod> {
         let slot = self.pods.get(id.slot as usize)?;
-        if slot.generation == id.generation { slot.pod.as_deref() } else { None }
+        if slot.generation == id.generation {
+            slot.pod.as_deref()
+        } else {
+            None
+        }
     }
 
     /// All pods, in no order of meaning but always the same.
     pub fn pods(&self) -> impl Iterator<Item = (PodId, &Pod)> {
         self.pods.iter().enumerate().filter_map(|(index, slot)| {
             let slot_number = u32::try_from(index).expect("pods are bounded far below 2^32");
-            let id = PodId { slot: slot_number, generation: slot.generation };
+            let id = PodId {
+                slot: slot_number,
+                generation: slot.generation,
+            };
             slot.pod.as_deref().map(|pod| (id, pod))
         })
     }
@@ -146,7 +155,9 @@ impl Snapshot {
     /// If `id` is of another lineage of snapshots.
     #[must_use]
     pub fn gang(&self, id: GangId) -> &Gang {
-        self.gangs.get(id.index()).expect("gang ids are given out by this lineage")
+        self.gangs
+            .get(id.index())
+            .expect("gang ids are given out by this lineage")
     }
 
     /// Gangs that lost members and have too few left.
@@ -160,7 +171,9 @@ impl Snapshot {
     /// If `id` is of another lineage of snapshots.
     #[must_use]
     pub fn vm(&self, id: VmId) -> &Vm {
-        self.vms.get(id.index()).expect("machine ids are given out by this lineage")
+        self.vms
+            .get(id.index())
+            .expect("machine ids are given out by this lineage")
     }
 
     /// A queue.
@@ -169,18 +182,22 @@ impl Snapshot {
     /// If `id` is of another lineage of snapshots.
     #[must_use]
     pub fn queue(&self, id: QueueId) -> &Queue {
-        self.queues.get(id.index()).expect("queue ids are given out by this lineage")
+        self.queues
+            .get(id.index())
+            .expect("queue ids are given out by this lineage")
     }
 
     /// All queues in order of creation, so that a parent comes before its children.
     pub fn queues(&self) -> impl Iterator<Item = (QueueId, &Queue)> {
-        self.queues.iter().enumerate().map(|(index, queue)| (QueueId::at(index), &**queue))
+        self.queues
+            .iter()
+            .enumerate()
+            .map(|(index, queue)| (QueueId::at(index), &**queue))
     }
 
     /// The queue and those above it, nearest first.
     pub fn queue_chain(&self, id: QueueId) -> impl Iterator<Item = (QueueId, &Queue)> {
-        std::iter::successors(Some(id), |&id| self.queue(id).parent)
-            .map(|id| (id, self.queue(id)))
+        std::iter::successors(Some(id), |&id| self.queue(id).parent).map(|id| (id, self.queue(id)))
     }
 
     /// A user's name.
@@ -189,7 +206,9 @@ impl Snapshot {
     /// If `id` is of another lineage of snapshots.
     #[must_use]
     pub fn user(&self, id: UserId) -> &Arc<str> {
-        self.users.get(id.index()).expect("user ids are given out by this lineage")
+        self.users
+            .get(id.index())
+            .expect("user ids are given out by this lineage")
     }
 
     /// Number of users known.
@@ -201,8 +220,13 @@ impl Snapshot {
     /// GPUs of all nodes that are not lost.
     #[must_use]
     pub fn gpu_capacity(&self) -> GpuUnits {
-        let present =
-            self.nodes.iter().filter(|node| node.state.readiness != super::node::Readiness::Lost);
-        GpuUnits::ONE_GPU * present.map(|node| node.shape.gpus.len() as i64).sum::<i64>()
+        let present = self
+            .nodes
+            .iter()
+            .filter(|node| node.state.readiness != super::node::Readiness::Lost);
+        GpuUnits::ONE_GPU
+            * present
+                .map(|node| node.shape.gpus().len() as i64)
+                .sum::<i64>()
     }
 }

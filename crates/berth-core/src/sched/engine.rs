@@ -49,18 +49,24 @@ impl Engine {
         let mut draft = Draft::over(snapshot);
         let mut decisions = Decisions::default();
         self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);
-        let heads = draft.pending().keys().filter_map(|key| next_turn(&draft, key));
+        let heads = draft
+            .pending()
+            .keys()
+            .filter_map(|key| next_turn(&draft, key));
         let mut turns: BinaryHeap<Turn> = heads.collect();
         while let Some(Reverse((_, _, key, pod))) = turns.pop() {
             let outcome = match key.alike {
                 Alike::Task { queue, task } => {
-                    self.offer(&draft, queue, task, stream).map(|(node, grant)| {
-                        decisions.binds.push(Bind { pod, node, grant });
-                        // Nobody looks at the draft after the very last pod.
-                        if !turns.is_empty() || draft.pending()[&key].len() > 1 {
-                            draft.bind(pod, node, grant, now).expect("the place was just checked");
-                        }
-                    })
+                    self.offer(&draft, queue, task, stream)
+                        .map(|(node, grant)| {
+                            decisions.binds.push(Bind { pod, node, grant });
+                            // Nobody looks at the draft after the very last pod.
+                            if !turns.is_empty() || draft.pending()[&key].len() > 1 {
+                                draft
+                                    .bind(pod, node, grant, now)
+                                    .expect("the place was just checked");
+                            }
+                        })
                 }
                 Alike::Gang { gang } => self
                     .offer_gang(&mut draft, key, gang, now, stream)
@@ -85,11 +91,16 @@ impl Engine {
         if let Some(queue) = queue_at_limit(draft, queue, task) {
             return Err(Hindrance::QueueLimit { queue });
         }
-        self.index.sync(draft.nodes());
+        self.index.sync(draft);
         let node = self.choose(draft, task, stream).ok_or(Hindrance::NoNode)?;
         let (catalog, target) = (draft.catalog(), draft.node(node));
         let request = catalog.task(task);
-        let place = Place { catalog, request, shape: &target.shape, state: &target.state };
+        let place = Place {
+            catalog,
+            request,
+            shape: &target.shape,
+            state: &target.state,
+        };
         Ok((node, self.policy.grant(&place, stream)))
     }
 
@@ -122,21 +133,32 @@ impl Engine {
         now: Time,
         stream: &mut Stream,
     ) -> Result<Vec<Bind>, Hindrance> {
-        let (need, members_min) = (draft.gang(gang).needed_at_once(), draft.gang(gang).members_min);
+        let (need, members_min) = (
+            draft.gang(gang).needed_at_once(),
+            draft.gang(gang).members_min,
+        );
         let (pending, bound) = (draft.gang(gang).pending, draft.gang(gang).bound);
         if pending < need {
-            return Err(Hindrance::GangIncomplete { have: bound + pending, need: members_min });
+            return Err(Hindrance::GangIncomplete {
+                have: bound + pending,
+                need: members_min,
+            });
         }
         let members: Vec<PodId> = draft.pending()[&key].values().copied().collect();
         let mut trial = draft.clone();
         let mut binds = Vec::with_capacity(members.len());
         let mut hindrance = None;
         for pod in members {
-            let spec = &trial.pod(pod).expect("a waiting pod is in the snapshot").spec;
+            let spec = &trial
+                .pod(pod)
+                .expect("a waiting pod is in the snapshot")
+                .spec;
             let (queue, task) = (spec.queue, spec.task);
             match self.offer(&trial, queue, task, stream) {
                 Ok((node, grant)) => {
-                    trial.bind(pod, node, grant, now).expect("the place was just checked");
+                    trial
+                        .bind(pod, node, grant, now)
+                        .expect("the place was just checked");
                     binds.push(Bind { pod, node, grant });
                 }
                 Err(obstacle) => hindrance = hindrance.or(Some(obstacle)),
@@ -170,8 +192,13 @@ impl Engine {
                 Ok(binds) => decisions.binds.extend(binds),
                 Err(_) => {
                     for pod in bound_members(draft, gang) {
-                        draft.evict(pod, now).expect("the member was just seen bound");
-                        decisions.evictions.push(Evict { pod, cause: EvictCause::GangStranded });
+                        draft
+                            .evict(pod, now)
+                            .expect("the member was just seen bound");
+                        decisions.evictions.push(Evict {
+                            pod,
+                            cause: EvictCause::GangStranded,
+                        });
                     }
                 }
             }
@@ -180,12 +207,18 @@ impl Engine {
 }
 
 fn gang_key(draft: &Snapshot, gang: GangId) -> GroupKey {
-    GroupKey { priority: Reverse(draft.gang(gang).priority), alike: Alike::Gang { gang } }
+    GroupKey {
+        priority: Reverse(draft.gang(gang).priority),
+        alike: Alike::Gang { gang },
+    }
 }
 
 fn bound_members(draft: &Snapshot, gang: GangId) -> Vec<PodId> {
     let members = draft.pods().filter(|(_, pod)| pod.spec.gang == Some(gang));
-    members.filter(|(_, pod)| pod.node().is_some()).map(|(id, _)| id).collect()
+    members
+        .filter(|(_, pod)| pod.node().is_some())
+        .map(|(id, _)| id)
+        .collect()
 }
 
 /// The turn of the oldest pod of a group.

@@ -119,16 +119,22 @@ impl Reason {
                  profile that the cluster offers."
             }
             Self::GpuUnhealthy => "A GPU that would do is out of order; it starts after repair.",
-            Self::NodeNotReady => "A node that would do takes no work now; it starts when it is back.",
+            Self::NodeNotReady => {
+                "A node that would do takes no work now; it starts when it is back."
+            }
             Self::QueueLimit => {
                 "The queue is at its limit: it starts when work of the queue ends or the limit rises."
             }
             Self::GangIncomplete => "Not all members of the gang have been submitted yet.",
-            Self::GangNoRoom => "There is room for some members only; a gang starts in full or not at all.",
+            Self::GangNoRoom => {
+                "There is room for some members only; a gang starts in full or not at all."
+            }
             Self::Fragmented => {
                 "Enough GPU is free in total but in pieces: a smaller share may start now."
             }
-            Self::HostFull => "GPU is free, but not the CPU or memory beside it: ask for less of these.",
+            Self::HostFull => {
+                "GPU is free, but not the CPU or memory beside it: ask for less of these."
+            }
             Self::GpuBusy => "All GPUs that would do are taken: it starts when one is free.",
         }
     }
@@ -198,8 +204,13 @@ pub fn explain(snapshot: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Exp
     let task = match key.alike {
         Alike::Task { task, .. } => Some(task),
         Alike::Gang { .. } => {
-            let oldest = snapshot.pending().get(key).and_then(|group| group.values().next());
-            oldest.and_then(|&pod| snapshot.pod(pod)).map(|pod| pod.spec.task)
+            let oldest = snapshot
+                .pending()
+                .get(key)
+                .and_then(|group| group.values().next());
+            oldest
+                .and_then(|&pod| snapshot.pod(pod))
+                .map(|pod| pod.spec.task)
         }
     };
     let Some(request) = task.map(|task| *catalog.task(task)) else {
@@ -217,16 +228,26 @@ pub fn explain(snapshot: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Exp
         if let Some(obstacle) = obstacle(catalog, &request, node) {
             counts[obstacle as usize] += 1;
         }
-        for (spec, gpu) in node.shape.gpus.iter().zip(&node.state.gpus) {
+        for (spec, gpu) in node.shape.gpus().iter().zip(&node.state.gpus) {
             if request.models.contains(spec.model) && fit::mode_serves(&request, gpu.mode) {
                 largest_free = largest_free.max(gpu.free_compute);
                 total_free += gpu.free_compute;
             }
         }
     }
-    let nodes = Obstacle::ALL.into_iter().zip(counts).filter(|&(_, n)| n > 0).collect();
+    let nodes = Obstacle::ALL
+        .into_iter()
+        .zip(counts)
+        .filter(|&(_, n)| n > 0)
+        .collect();
     let reason = reason_for(hindrance, &counts, request.wants_gpu());
-    Explanation { reason, hindrance, nodes, largest_free, total_free }
+    Explanation {
+        reason,
+        hindrance,
+        nodes,
+        largest_free,
+        total_free,
+    }
 }
 
 /// What stands in the way of `request` on `node`; `None` if it fits.
@@ -242,7 +263,7 @@ pub fn obstacle(catalog: &Catalog, request: &Request, node: &Node) -> Option<Obs
     if !fit::shape_could_serve(catalog, request, shape) {
         return Some(Obstacle::TooSmall);
     }
-    let mut suitable = shape.gpus.iter().zip(&state.gpus).filter(|(spec, gpu)| {
+    let mut suitable = shape.gpus().iter().zip(&state.gpus).filter(|(spec, gpu)| {
         request.models.contains(spec.model) && fit::mode_serves(request, gpu.mode)
     });
     if request.wants_gpu() && suitable.next().is_none() {
@@ -276,9 +297,13 @@ fn gpu_obstacle(
         let would_do = request.models.contains(spec.model)
             && fit::mode_serves(request, gpu.mode)
             && gpu.health == GpuHealth::Healthy;
-        if would_do { gpu.free_compute } else { GpuUnits::ZERO }
+        if would_do {
+            gpu.free_compute
+        } else {
+            GpuUnits::ZERO
+        }
     };
-    let free: GpuUnits = shape.gpus.iter().zip(&state.gpus).map(open).sum();
+    let free: GpuUnits = shape.gpus().iter().zip(&state.gpus).map(open).sum();
     let fragmented = match request.gpu {
         GpuRequest::None => false,
         GpuRequest::Whole { .. }
@@ -287,7 +312,11 @@ fn gpu_obstacle(
         | GpuRequest::Mig { .. }
         | GpuRequest::Vgpu { .. } => free >= catalog.equivalents(request),
     };
-    Some(if fragmented { Obstacle::Fragmented } else { Obstacle::GpuBusy })
+    Some(if fragmented {
+        Obstacle::Fragmented
+    } else {
+        Obstacle::GpuBusy
+    })
 }
 
 fn host_obstacle(request: &Request, state: &NodeState) -> Option<Obstacle> {
@@ -307,7 +336,9 @@ fn host_obstacle(request: &Request, state: &NodeState) -> Option<Obstacle> {
 fn reason_for(hindrance: Hindrance, counts: &[u32; 10], wants_gpu: bool) -> Reason {
     let any = |obstacle: Obstacle| counts[obstacle as usize] > 0;
     let only = |allowed: &[Obstacle]| {
-        Obstacle::ALL.iter().all(|obstacle| allowed.contains(obstacle) || !any(*obstacle))
+        Obstacle::ALL
+            .iter()
+            .all(|obstacle| allowed.contains(obstacle) || !any(*obstacle))
     };
     match hindrance {
         Hindrance::QueueLimit { .. } => return Reason::QueueLimit,

@@ -4,7 +4,6 @@
 //! below holds the two together. Not here: what is good (that is a policy's score).
 
 use crate::amount::{Bytes, GpuUnits};
-use crate::id::GpuModelId;
 use crate::model::catalog::{Catalog, memory_part};
 use crate::model::gpu::{GpuGrant, GpuHealth, GpuMode, GpuSet, GpuSpec, GpuState, ModelSet};
 use crate::model::node::{Node, NodeState, Readiness, Shape};
@@ -94,7 +93,11 @@ pub fn share_of(compute: GpuUnits, memory: Bytes, spec: &GpuSpec) -> (GpuUnits, 
     if spec.memory.is_zero() {
         return (compute, Bytes::ZERO);
     }
-    let compute = if compute.is_zero() { memory_part(memory, spec.memory) } else { compute };
+    let compute = if compute.is_zero() {
+        memory_part(memory, spec.memory)
+    } else {
+        compute
+    };
     (compute, memory)
 }
 
@@ -115,11 +118,17 @@ pub fn grant_on(
         GpuRequest::None => GpuGrant::None,
         GpuRequest::Whole { count } | GpuRequest::Passthrough { count } => {
             assert_eq!(count, 1, "a request for several cards isn't placed on one");
-            GpuGrant::Whole { gpus: GpuSet::one(index) }
+            GpuGrant::Whole {
+                gpus: GpuSet::one(index),
+            }
         }
         GpuRequest::Share { compute, memory } => {
-            let (compute, memory) = share_of(compute, memory, &shape.gpus[index]);
-            GpuGrant::Share { gpu, compute, memory }
+            let (compute, memory) = share_of(compute, memory, &shape.gpus()[index]);
+            GpuGrant::Share {
+                gpu,
+                compute,
+                memory,
+            }
         }
         GpuRequest::Mig { profile: id } => {
             let (profile, card) = (catalog.mig_profile(id), &state.gpus[index]);
@@ -134,7 +143,12 @@ pub fn grant_on(
         GpuRequest::Vgpu { profile: id } => {
             let profile = catalog.vgpu_profile(id);
             let (compute, memory) = (profile.equivalents(), profile.memory);
-            GpuGrant::Vgpu { gpu, profile: id, compute, memory }
+            GpuGrant::Vgpu {
+                gpu,
+                profile: id,
+                compute,
+                memory,
+            }
         }
     }
 }
@@ -167,8 +181,14 @@ pub fn best_fit_grant(
     match request.gpu {
         GpuRequest::None => GpuGrant::None,
         GpuRequest::Whole { count } | GpuRequest::Passthrough { count } => {
-            let gpus = cards.take(usize::from(count)).fold(GpuSet::EMPTY, GpuSet::with);
-            assert_eq!(gpus.len(), usize::from(count), "the caller checked that the node fits");
+            let gpus = cards
+                .take(usize::from(count))
+                .fold(GpuSet::EMPTY, GpuSet::with);
+            assert_eq!(
+                gpus.len(),
+                usize::from(count),
+                "the caller checked that the node fits"
+            );
             GpuGrant::Whole { gpus }
         }
         GpuRequest::Share { .. } | GpuRequest::Mig { .. } | GpuRequest::Vgpu { .. } => {
@@ -186,7 +206,7 @@ pub fn best_fit_grant(
 pub fn grant_fits(request: &Request, grant: &GpuGrant, node: &Node) -> bool {
     let state = &node.state;
     let card_is_open = |index: usize| {
-        let (Some(spec), Some(gpu)) = (node.shape.gpus.get(index), state.gpus.get(index)) else {
+        let (Some(spec), Some(gpu)) = (node.shape.gpus().get(index), state.gpus.get(index)) else {
             return false;
         };
         gpu.health == GpuHealth::Healthy
@@ -214,17 +234,26 @@ pub fn grant_fits(request: &Request, grant: &GpuGrant, node: &Node) -> bool {
 fn card_holds(request: &Request, grant: &GpuGrant, spec: &GpuSpec, gpu: &GpuState) -> bool {
     match (request.gpu, *grant) {
         (_, GpuGrant::Whole { .. }) => gpu.is_free(),
-        (GpuRequest::Share { compute, memory }, GpuGrant::Share { compute: c, memory: m, .. }) => {
+        (
+            GpuRequest::Share { compute, memory },
+            GpuGrant::Share {
+                compute: c,
+                memory: m,
+                ..
+            },
+        ) => {
             (c, m) == share_of(compute, memory, spec)
                 && c <= gpu.free_compute
                 && m <= gpu.free_memory
         }
-        (_, GpuGrant::Mig { slices, .. }) => {
-            !slices.is_empty() && !slices.overlaps(gpu.mig_used)
-        }
-        (_, GpuGrant::Vgpu { profile, compute, .. }) => {
-            gpu.vgpu_profile.is_none_or(|current| current == profile)
-                && compute <= gpu.free_compute
+        (_, GpuGrant::Mig { slices, .. }) => !slices.is_empty() && !slices.overlaps(gpu.mig_used),
+        (
+            _,
+            GpuGrant::Vgpu {
+                profile, compute, ..
+            },
+        ) => {
+            gpu.vgpu_profile.is_none_or(|current| current == profile) && compute <= gpu.free_compute
         }
         _ => false,
     }
@@ -234,7 +263,7 @@ fn cards<'a>(
     shape: &'a Shape,
     state: &'a NodeState,
 ) -> impl Iterator<Item = (usize, &'a GpuSpec, &'a GpuState)> {
-    let pairs = shape.gpus.iter().zip(&state.gpus).enumerate();
+    let pairs = shape.gpus().iter().zip(&state.gpus).enumerate();
     pairs.map(|(index, (spec, gpu))| (index, spec, gpu))
 }
 
@@ -247,9 +276,7 @@ pub fn shape_could_serve(catalog: &Catalog, request: &Request, shape: &Shape) ->
                 GpuRequest::None | GpuRequest::Whole { .. } | GpuRequest::Passthrough { .. } => {
                     true
                 }
-                GpuRequest::Share { memory, .. } => {
-                    spec.memory.is_zero() || memory <= spec.memory
-                }
+                GpuRequest::Share { memory, .. } => spec.memory.is_zero() || memory <= spec.memory,
                 GpuRequest::Mig { profile } => {
                     catalog.mig_profile(profile).models.contains(spec.model)
                 }
@@ -266,11 +293,11 @@ pub fn shape_could_serve(catalog: &Catalog, request: &Request, shape: &Shape) ->
     request.cpu <= shape.cpu
         && request.memory <= shape.memory
         && shape.pod_slots > 0
-        && shape.gpus.iter().filter(suitable).count() >= cards_needed
+        && shape.gpus().iter().filter(suitable).count() >= cards_needed
 }
 
 /// Whether the node has a card of a model that would do.
 #[must_use]
 pub fn has_model(models: ModelSet, shape: &Shape) -> bool {
-    shape.gpus.iter().map(|gpu| gpu.model).any(|model: GpuModelId| models.contains(model))
+    models.intersects(shape.models())
 }

@@ -35,7 +35,7 @@ pub struct TargetTask {
 #[derive(Debug, Clone, Default)]
 pub struct TargetWorkload {
     tasks: Vec<Prepared>,
-    sizes: Vec<i64>,
+    sizes: Vec<i32>,
 }
 
 #[derive(Debug, Clone)]
@@ -48,11 +48,15 @@ struct Prepared {
     size: Option<usize>,
 }
 
+/// GPUs counted at one stroke; residuals are padded to a multiple of it.
+const LANES: usize = 8;
+
 /// Free compute on each GPU of a node, in index order: the part of a node's state that
 /// fragmentation depends on beside CPU and models.
 #[derive(Debug, Clone, Copy)]
 pub struct Residuals {
-    free: [i64; limits::GPUS_PER_NODE_MAX],
+    /// Units free on each GPU, zero beyond the last one.
+    free: [i32; limits::GPUS_PER_NODE_MAX],
     len: usize,
 }
 
@@ -62,22 +66,51 @@ impl Residuals {
     pub fn of(state: &NodeState) -> Self {
         let mut free = [0; limits::GPUS_PER_NODE_MAX];
         for (slot, gpu) in free.iter_mut().zip(&state.gpus) {
-            *slot = gpu.open_compute().0;
+            *slot = units(gpu.open_compute());
         }
-        Self { free, len: state.gpus.len() }
+        Self {
+            free,
+            len: state.gpus.len(),
+        }
     }
 
     /// The same with `compute` less on GPU `index`.
     #[must_use]
     pub fn less(mut self, index: usize, compute: GpuUnits) -> Self {
-        self.free[index] -= compute.0;
+        self.free[index] -= units(compute);
         self
     }
 
     /// Free units on each GPU.
     #[must_use]
-    pub fn as_slice(&self) -> &[i64] {
+    pub fn as_slice(&self) -> &[i32] {
         &self.free[..self.len]
+    }
+
+    /// How many GPUs have at least `size` free, and what is free on the others.
+    fn usable(&self, size: i32) -> (u32, i32) {
+        let (mut n, mut fragment) = (0, 0);
+        for lanes in self.free.chunks_exact(LANES).take(self.len.div_ceil(LANES)) {
+            for &free in lanes {
+                n += u32::from(free >= size);
+                fragment += if free >= size { 0 } else { free };
+            }
+        }
+        (n, fragment)
+    }
+
+    /// [`Self::usable`] on a node with several models: GPUs of other models are of no use either.
+    fn usable_of(&self, size: i32, models: ModelSet, shape: &Shape) -> (u32, i32) {
+        self.as_slice()
+            .iter()
+            .zip(shape.gpus())
+            .fold((0, 0), |(n, fragment), (&free, gpu)| {
+                if free >= size && models.contains(gpu.model) {
+                    (n + 1, fragment)
+                } else {
+                    (n, fragment + free)
+                }
+            })
     }
 }
 
@@ -87,12 +120,13 @@ impl TargetWorkload {
     #[must_use]
     pub fn new(tasks: &[TargetTask], total: u64) -> Self {
         let covered = tasks.iter().map(|task| task.count).sum::<u64>() as f64 / total.max(1) as f64;
-        let mut sizes: Vec<i64> = Vec::new();
+        let mut sizes: Vec<i32> = Vec::new();
         let tasks = tasks.iter().map(|task| {
             let size = (!task.compute_each.is_zero()).then(|| {
-                let known = sizes.iter().position(|&size| size == task.compute_each.0);
+                let wanted = units(task.compute_each);
+                let known = sizes.iter().position(|&size| size == wanted);
                 known.unwrap_or_else(|| {
-                    sizes.push(task.compute_each.0);
+                    sizes.push(wanted);
                     sizes.len() - 1
                 })
             });
@@ -118,39 +152,36 @@ impl TargetWorkload {
     /// free and `residuals` free on its GPUs.
     #[must_use]
     pub fn fragmentation(&self, shape: &Shape, cpu: MilliCpu, residuals: &Residuals) -> f64 {
-        let free = residuals.as_slice();
         let models = shape.models();
-        let uniform = shape.gpus.windows(2).all(|pair| pair[0].model == pair[1].model);
-        let total = milli(free.iter().sum());
-        let mut by_size = [(0u32, 0i64); SIZES_AT_ONCE];
+        let uniform = models.len() <= 1;
+        let total = milli(residuals.as_slice().iter().sum());
+        let mut by_size = [(0u32, 0i32); SIZES_AT_ONCE];
         for (slot, &size) in by_size.iter_mut().zip(&self.sizes) {
-            *slot = usable(free, size);
+            *slot = residuals.usable(size);
         }
-        let (mut lack_both, mut lack_gpu, mut lack_cpu) = (0.0, 0.0, 0.0);
-        let (mut no_gpu_fits, mut no_gpu_lacks_cpu, mut no_access) = (0.0, 0.0, 0.0);
+        let mut sums = [0.0; Class::COUNT];
         for task in &self.tasks {
             let cpu_suffices = task.cpu <= cpu.0;
-            let Some(size) = task.size else {
-                *(if cpu_suffices { &mut no_gpu_fits } else { &mut no_gpu_lacks_cpu }) +=
-                    task.popularity * total;
-                continue;
+            let (class, unusable) = match task.size {
+                None if cpu_suffices => (Class::NoGpuFits, total),
+                None => (Class::NoGpuLacksCpu, total),
+                Some(_) if !task.models.intersects(models) => (Class::NoAccess, total),
+                Some(size) => {
+                    let (n, fragment) = match by_size.get(size) {
+                        Some(&known) if uniform => known,
+                        _ => residuals.usable_of(self.sizes[size], task.models, shape),
+                    };
+                    match (cpu_suffices, n >= task.gpus) {
+                        (true, true) => (Class::LacksGpu, milli(fragment)),
+                        (true, false) => (Class::LacksGpu, total),
+                        (false, true) => (Class::LacksCpu, total),
+                        (false, false) => (Class::LacksBoth, total),
+                    }
+                }
             };
-            if !task.models.intersects(models) {
-                no_access += task.popularity * total;
-                continue;
-            }
-            let (n, fragment) = match by_size.get(size) {
-                Some(&known) if uniform => known,
-                _ => usable_of(free, self.sizes[size], task.models, shape),
-            };
-            match (cpu_suffices, n >= task.gpus) {
-                (true, true) => lack_gpu += task.popularity * milli(fragment),
-                (true, false) => lack_gpu += task.popularity * total,
-                (false, true) => lack_cpu += task.popularity * total,
-                (false, false) => lack_both += task.popularity * total,
-            }
+            sums[class as usize] += task.popularity * unusable;
         }
-        lack_both + lack_gpu + lack_cpu + no_gpu_fits + no_gpu_lacks_cpu + no_access
+        sums.into_iter().sum()
     }
 
     /// [`Self::fragmentation`] of a node as it stands.
@@ -160,20 +191,26 @@ impl TargetWorkload {
     }
 }
 
-/// How many GPUs have at least `size` free, and what is free on the others.
-fn usable(free: &[i64], size: i64) -> (u32, i64) {
-    free.iter().fold((0, 0), |(n, fragment), &r| {
-        if r >= size { (n + 1, fragment) } else { (n, fragment + r) }
-    })
+/// Why a part of the free GPU can't be used, in the published order of summation. What is left of
+/// a GPU that a task can't use although others of the node serve it counts as lacking GPU.
+#[derive(Clone, Copy)]
+enum Class {
+    LacksBoth,
+    LacksGpu,
+    LacksCpu,
+    NoGpuFits,
+    NoGpuLacksCpu,
+    NoAccess,
 }
 
-/// [`usable`] on a node with several models: GPUs of other models are of no use either.
-fn usable_of(free: &[i64], size: i64, models: ModelSet, shape: &Shape) -> (u32, i64) {
-    free.iter().zip(&shape.gpus).fold((0, 0), |(n, fragment), (&r, gpu)| {
-        if r >= size && models.contains(gpu.model) { (n + 1, fragment) } else { (n, fragment + r) }
-    })
+impl Class {
+    const COUNT: usize = 6;
 }
 
-fn milli(units: i64) -> f64 {
-    GpuUnits(units).milli_f64()
+fn units(compute: GpuUnits) -> i32 {
+    i32::try_from(compute.0).expect("at most one GPU on each card")
+}
+
+fn milli(units: i32) -> f64 {
+    f64::from(units) / 10.0
 }

@@ -8,22 +8,14 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
-
 use crate::cow::CowVec;
 use crate::id::{NodeId, TaskTypeId};
 use crate::limits;
-use crate::model::node::{Node, NodeState, ShapeId};
+use crate::model::node::Node;
 use crate::model::snapshot::Snapshot;
+use crate::sched::classes::{ClassId, Classes, NO_FIT};
 use crate::sched::fit;
 use crate::sched::policy::{Place, Policy, Score};
-
-/// What a leaf says where the request doesn't fit.
-const NO_FIT: Score = Score::MIN;
-
-/// Nodes of one shape in one state.
-type ClassId = u32;
 
 /// What fits where and how well.
 #[derive(Debug, Default)]
@@ -33,10 +25,8 @@ pub struct ScoreIndex {
     rank: Vec<u32>,
     /// Node of each leaf.
     node_at: Vec<NodeId>,
-    classes: IndexMap<(ShapeId, NodeState), ClassId, FxBuildHasher>,
+    classes: Classes,
     class_of: Vec<ClassId>,
-    /// Scores of each class by task type; `None` where nobody has asked yet.
-    scores: Vec<Vec<Option<Score>>>,
     /// Nodes in the order of changing, `log_start` entries of which have been dropped.
     log: Vec<NodeId>,
     log_start: usize,
@@ -57,10 +47,18 @@ struct Table {
 
 impl ScoreIndex {
     /// Takes note of what has changed since the last call.
-    pub fn sync(&mut self, nodes: &CowVec<Arc<Node>>) {
+    pub fn sync(&mut self, snapshot: &Snapshot) {
+        let (nodes, task_types) = (snapshot.nodes(), snapshot.catalog().n_task_types());
         if nodes.len() != self.seen.len() {
             self.start_afresh(nodes);
-            return;
+        }
+        if self.classes.must_start_afresh(task_types) {
+            self.classes = Classes::with_columns(task_types);
+            self.class_of = self
+                .seen
+                .iter()
+                .map(|node| self.classes.class_of(node))
+                .collect();
         }
         let mut changed = std::mem::take(&mut self.log);
         let before = changed.len();
@@ -70,7 +68,7 @@ impl ScoreIndex {
             let id = self.log[at];
             self.latest[id.index()] = self.log_start + at;
             let node = nodes.get(id.index()).expect("a changed node exists");
-            self.class_of[id.index()] = self.class(node);
+            self.class_of[id.index()] = self.classes.class_of(node);
         }
         if before != self.log.len() {
             self.seen = nodes.clone();
@@ -114,7 +112,10 @@ impl ScoreIndex {
     ) -> Vec<NodeId> {
         let leaves = self.leaves();
         let table = self.table(snapshot, task, policy);
-        let fitting = table.tree[leaves..].iter().enumerate().filter(|&(_, &s)| s != NO_FIT);
+        let fitting = table.tree[leaves..]
+            .iter()
+            .enumerate()
+            .filter(|&(_, &s)| s != NO_FIT);
         let ranks: Vec<usize> = fitting.map(|(rank, _)| rank).collect();
         ranks.into_iter().map(|rank| self.node_at[rank]).collect()
     }
@@ -158,7 +159,9 @@ impl ScoreIndex {
                 self.tables[task.index()] = Some(Table { tree, seen: end });
             }
         }
-        self.tables[task.index()].as_ref().expect("it was just put there")
+        self.tables[task.index()]
+            .as_ref()
+            .expect("it was just put there")
     }
 
     fn score(
@@ -168,42 +171,40 @@ impl ScoreIndex {
         task: TaskTypeId,
         policy: &dyn Policy,
     ) -> Score {
-        let scores = &mut self.scores[self.class_of[id.index()] as usize];
-        if let Some(Some(known)) = scores.get(task.index()) {
-            return *known;
+        let class = self.class_of[id.index()];
+        if let Some(score) = self.classes.known(class, task) {
+            return score;
         }
         let node = snapshot.node(id);
         let (catalog, request) = (snapshot.catalog(), snapshot.catalog().task(task));
-        let place = Place { catalog, request, shape: &node.shape, state: &node.state };
         let score = if fit::fits(catalog, request, &node.shape, &node.state) {
+            let place = Place {
+                catalog,
+                request,
+                shape: &node.shape,
+                state: &node.state,
+            };
             let score = policy.score(&place);
-            assert!(score != NO_FIT, "the lowest score is reserved for nodes that don't fit");
+            assert!(score != NO_FIT, "the two lowest scores are reserved");
             score
         } else {
             NO_FIT
         };
-        if scores.len() <= task.index() {
-            scores.resize(task.index() + 1, None);
-        }
-        scores[task.index()] = Some(score);
+        self.classes.remember(class, task, score);
         score
-    }
-
-    fn class(&mut self, node: &Node) -> ClassId {
-        let fresh = u32::try_from(self.scores.len()).expect("node states are bounded");
-        let entry = self.classes.entry((node.shape_id, node.state.clone()));
-        let class = *entry.or_insert(fresh);
-        if class == fresh {
-            self.scores.push(Vec::new());
-        }
-        class
     }
 
     /// Forgets everything when the set of nodes has changed: ranks are by name.
     fn start_afresh(&mut self, nodes: &CowVec<Arc<Node>>) {
-        *self = Self { seen: nodes.clone(), ..Self::default() };
-        let mut by_name: Vec<(&str, NodeId)> =
-            nodes.iter().enumerate().map(|(at, node)| (&*node.name, NodeId::at(at))).collect();
+        *self = Self {
+            seen: nodes.clone(),
+            ..Self::default()
+        };
+        let mut by_name: Vec<(&str, NodeId)> = nodes
+            .iter()
+            .enumerate()
+            .map(|(at, node)| (&*node.name, NodeId::at(at)))
+            .collect();
         by_name.sort_unstable();
         self.node_at = by_name.into_iter().map(|(_, id)| id).collect();
         self.rank = vec![0; nodes.len()];
@@ -211,7 +212,6 @@ impl ScoreIndex {
             self.rank[id.index()] = u32::try_from(rank).expect("nodes are bounded");
         }
         self.latest = vec![usize::MAX; nodes.len()];
-        self.class_of = nodes.iter().map(|node| self.class(node)).collect();
     }
 
     /// Drops all tables when there are too many of them; those in use come back by themselves.

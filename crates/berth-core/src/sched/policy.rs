@@ -95,7 +95,11 @@ pub trait Policy: fmt::Debug + Send {
 impl Place<'_> {
     /// Free compute on all GPUs of the node that serve containers, in thousandths.
     pub(crate) fn free_gpu_milli(&self) -> f64 {
-        let open = self.state.gpus.iter().map(crate::model::gpu::GpuState::open_compute);
+        let open = self
+            .state
+            .gpus
+            .iter()
+            .map(crate::model::gpu::GpuState::open_compute);
         open.sum::<crate::amount::GpuUnits>().milli_f64()
     }
 

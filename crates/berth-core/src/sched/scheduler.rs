@@ -2,8 +2,8 @@
 //!
 //! The same loop runs in a simulation, in the embedded cluster and on Kubernetes; only the
 //! [`Cluster`] behind it differs. Invariant: nothing is acted upon before the books of every touched
-//! node have been recounted with the decisions in them; if they don't balance, the index stays as
-//! observed and the violation is returned. Not here: clocks and threads; the caller paces the loop.
+//! node have been recounted with the decisions in them. Not here: clocks and threads; the caller
+//! paces the loop.
 
 use crate::invariant::{self, Violation};
 use crate::model::draft::Draft;
@@ -52,7 +52,13 @@ impl<C: Cluster> Scheduler<C> {
     /// A scheduler that starts from what `index` shows.
     #[must_use]
     pub fn new(cluster: C, index: Draft, profile: &Profile, stream: Stream) -> Self {
-        Self { cluster, index, engine: Engine::new(profile), stream, waiting: Vec::new() }
+        Self {
+            cluster,
+            index,
+            engine: Engine::new(profile),
+            stream,
+            waiting: Vec::new(),
+        }
     }
 
     /// The world as last observed and decided.
@@ -70,15 +76,18 @@ impl<C: Cluster> Scheduler<C> {
     /// Takes in the next news up to `until`, decides, and acts; `None` if there is no news.
     ///
     /// # Errors
-    /// If the decisions would break an invariant: they are dropped, nothing has been acted upon.
+    /// If the decisions break an invariant. Nothing has been acted upon; the index shows the rejected
+    /// decisions, for the post-mortem, and is good for nothing else: start anew from the cluster.
     pub fn step(&mut self, until: Time) -> Result<Option<Step>, Vec<Violation>> {
-        let before = self.index.snapshot();
-        let Some(now) = self.cluster.observe(&mut self.index, until) else { return Ok(None) };
+        let before = self.index.nodes().clone();
+        let Some(now) = self.cluster.observe(&mut self.index, until) else {
+            return Ok(None);
+        };
         let decisions = self.engine.run(&self.index, now, &mut self.stream);
-        let observed = (!decisions.binds.is_empty() || !decisions.evictions.is_empty())
-            .then(|| self.index.snapshot());
         for evict in &decisions.evictions {
-            self.index.evict(evict.pod, now).expect("the engine evicts only what is bound");
+            self.index
+                .evict(evict.pod, now)
+                .expect("the engine evicts only what is bound");
         }
         for bind in &decisions.binds {
             self.index
@@ -87,14 +96,11 @@ impl<C: Cluster> Scheduler<C> {
         }
         let mut violations = Vec::new();
         let nodes = self.index.nodes();
-        nodes.for_each_change(&before.nodes, |index| {
+        nodes.for_each_change(&before, |index| {
             let node = nodes.get(index).expect("a changed node exists");
             violations.extend(invariant::check_node(node));
         });
         if !violations.is_empty() {
-            if let Some(observed) = observed {
-                self.index = Draft::over(&observed);
-            }
             return Err(violations);
         }
         self.cluster.act(&self.index, &decisions, now);

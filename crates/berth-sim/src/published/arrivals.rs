@@ -21,7 +21,12 @@ const TARGET_PERCENT: u64 = 95;
 
 /// The order of arrivals, as positions in the name-sorted list, and the rank of each node, as a
 /// permutation of the name-sorted node list.
-pub(super) fn draw(pods: &[PodRow], nodes: usize, gpus: i64, mut rand: GoRand) -> (Vec<usize>, Vec<usize>) {
+pub(super) fn draw(
+    pods: &[PodRow],
+    nodes: usize,
+    gpus: i64,
+    mut rand: GoRand,
+) -> (Vec<usize>, Vec<usize>) {
     rand.int63(); // an argument of a debug message, evaluated whether or not it is written
     let mut order: Vec<usize> = (0..pods.len()).collect();
     rand.shuffle(&mut order);
@@ -57,7 +62,9 @@ pub(super) fn draw(pods: &[PodRow], nodes: usize, gpus: i64, mut rand: GoRand) -
 pub(super) fn target(pods: &[PodRow], mut models: impl FnMut(&str) -> ModelSet) -> TargetWorkload {
     let mut counts: BTreeMap<(i64, i64, u8, &str), u64> = BTreeMap::new();
     for pod in pods {
-        *counts.entry((pod.cpu_milli, pod.gpu_milli, pod.gpus, &*pod.gpu_spec)).or_default() += 1;
+        *counts
+            .entry((pod.cpu_milli, pod.gpu_milli, pod.gpus, &*pod.gpu_spec))
+            .or_default() += 1;
     }
     let mut types: Vec<_> = counts.into_iter().collect();
     types.sort_by_key(|&(kind, count)| Reverse((count, kind)));

@@ -59,17 +59,20 @@ fn read(file: &str, bytes: &[u8]) -> Result<Rows, ReadError> {
         let found = header.iter().position(|column| column == name);
         found.ok_or_else(|| fault(1, name, "such a column", &header.iter().collect::<String>()))
     };
-    let (trace_at, policy_at, seed_at) =
-        (position("workload")?, position("sc_policy")?, position("seed")?);
+    let (trace_at, policy_at, seed_at) = (
+        position("workload")?,
+        position("sc_policy")?,
+        position("seed")?,
+    );
     let first = position("0")?;
     let mut rows = Rows::new();
     for record in reader.records() {
         let record = record.map_err(unreadable)?;
         let line = record.position().map_or(0, csv::Position::line);
         let text = |at: usize| record.get(at).unwrap_or("");
-        let trace = text(trace_at).strip_prefix("openb_pod_list_").ok_or_else(|| {
-            fault(line, "workload", "openb_pod_list_...", text(trace_at))
-        })?;
+        let trace = text(trace_at)
+            .strip_prefix("openb_pod_list_")
+            .ok_or_else(|| fault(line, "workload", "openb_pod_list_...", text(trace_at)))?;
         let label = text(policy_at);
         let policy = POLICIES.iter().find(|(_, published)| *published == label);
         let (policy, _) =
@@ -79,7 +82,9 @@ fn read(file: &str, bytes: &[u8]) -> Result<Rows, ReadError> {
             .map_err(|_| fault(line, "seed", "a whole number", text(seed_at)))?;
         let values = record.iter().enumerate().skip(first).map(|(at, value)| {
             let column = header.get(at).unwrap_or("");
-            value.parse::<f64>().map_err(|_| fault(line, column, "a number", value))
+            value
+                .parse::<f64>()
+                .map_err(|_| fault(line, column, "a number", value))
         });
         let values = values.collect::<Result<Vec<f64>, _>>()?;
         rows.insert((trace.to_owned(), (*policy).to_owned(), seed), values);

@@ -113,7 +113,9 @@ mod tests {
 
     #[test]
     fn later_outputs_follow_the_recurrence() {
-        let first: Vec<u64> = (0..LAG as u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let first: Vec<u64> = (0..LAG as u64)
+            .map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .collect();
         let bytes: Vec<u8> = first.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut rand = GoRand::from_first_outputs(&bytes).expect("607 words");
         let mut expected = first;
@@ -126,7 +128,9 @@ mod tests {
 
     #[test]
     fn permutations_and_shuffles_lose_nothing() {
-        let bytes: Vec<u8> = (0..LAG as u64).flat_map(|n| (n << 40).to_le_bytes()).collect();
+        let bytes: Vec<u8> = (0..LAG as u64)
+            .flat_map(|n| (n << 40).to_le_bytes())
+            .collect();
         let mut rand = GoRand::from_first_outputs(&bytes).expect("607 words");
         let mut order = rand.perm(100);
         rand.shuffle(&mut order);

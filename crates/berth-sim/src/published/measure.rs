@@ -23,7 +23,10 @@ pub(super) struct Measures {
 
 impl Measures {
     pub(super) fn new(gpus: i64) -> Self {
-        Self { milli_of_percent: gpus as f64 * 10.0, buckets: Vec::new() }
+        Self {
+            milli_of_percent: gpus as f64 * 10.0,
+            buckets: Vec::new(),
+        }
     }
 
     /// The bucket of `arrived` thousandths of a GPU.
@@ -45,7 +48,11 @@ impl Measures {
 
     /// The means of all buckets that saw an event.
     pub(super) fn columns(&self) -> Vec<Column> {
-        let seen = self.buckets.iter().enumerate().filter(|(_, (n, ..))| *n > 0);
+        let seen = self
+            .buckets
+            .iter()
+            .enumerate()
+            .filter(|(_, (n, ..))| *n > 0);
         seen.map(|(percent, &(n, allocation, fragmentation))| Column {
             percent: u32::try_from(percent).expect("percent of a bounded list"),
             allocation: allocation / n as f64,

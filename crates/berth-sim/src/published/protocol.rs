@@ -83,17 +83,18 @@ impl Inputs {
     ///
     /// # Errors
     /// The first thing that is wrong with either list.
-    pub fn read(
-        trace: &str,
-        nodes: (&str, &[u8]),
-        pods: (&str, &[u8]),
-    ) -> Result<Self, ReadError> {
+    pub fn read(trace: &str, nodes: (&str, &[u8]), pods: (&str, &[u8])) -> Result<Self, ReadError> {
         let mut nodes = openb::read_nodes(nodes.0, nodes.1)?;
         let mut pods = openb::read_pods(pods.0, pods.1)?;
         nodes.sort_by(|a, b| a.name.cmp(&b.name));
         pods.sort_by(|a, b| a.name.cmp(&b.name));
         let gpus = nodes.iter().map(|node| i64::from(node.gpus)).sum();
-        Ok(Self { trace: trace.to_owned(), nodes, pods, gpus })
+        Ok(Self {
+            trace: trace.to_owned(),
+            nodes,
+            pods,
+            gpus,
+        })
     }
 
     /// GPUs of the cluster.
@@ -115,8 +116,10 @@ pub fn run(
     go_rand: &[u8],
     until_percent: u32,
 ) -> Result<Run, RunError> {
-    let rand = GoRand::from_first_outputs(go_rand)
-        .ok_or(RunError::GoRand { seed, bytes: go_rand.len() })?;
+    let rand = GoRand::from_first_outputs(go_rand).ok_or(RunError::GoRand {
+        seed,
+        bytes: go_rand.len(),
+    })?;
     let (order, ranks) = arrivals::draw(&inputs.pods, inputs.nodes.len(), inputs.gpus, rand);
     let mut index = Draft::new();
     add_nodes(&mut index, &inputs.nodes, &ranks)?;
@@ -124,7 +127,10 @@ pub fn run(
     let workload = arrivals::target(&inputs.pods, |spec| {
         models(index.catalog(), spec).expect("every spelling was interned with its pod")
     });
-    let profile = Profile { policy, workload: Arc::new(workload) };
+    let profile = Profile {
+        policy,
+        workload: Arc::new(workload),
+    };
     let mut fragmentation = Fragmentation::new(&profile, &index);
     let mut measures = Measures::new(inputs.gpus);
     let experiment = Experiment {
@@ -192,7 +198,11 @@ impl Cluster for Experiment {
             vm: None,
         };
         self.next += 1;
-        self.waiting = Some(index.add_pod(spec).expect("lists are bounded below the core's bound"));
+        self.waiting = Some(
+            index
+                .add_pod(spec)
+                .expect("lists are bounded below the core's bound"),
+        );
         Some(now)
     }
 
@@ -214,16 +224,25 @@ struct Fragmentation {
 impl Fragmentation {
     fn new(profile: &Profile, index: &Snapshot) -> Self {
         let of = |node: &Arc<berth_core::model::node::Node>| {
-            profile.workload.node_fragmentation(&node.shape, &node.state)
+            profile
+                .workload
+                .node_fragmentation(&node.shape, &node.state)
         };
         let by_node: Vec<f64> = index.nodes().iter().map(of).collect();
         let total = by_node.iter().sum();
-        Self { profile: profile.clone(), by_node, total }
+        Self {
+            profile: profile.clone(),
+            by_node,
+            total,
+        }
     }
 
     fn update(&mut self, index: &Snapshot, node: NodeId) {
         let now = index.node(node);
-        let after = self.profile.workload.node_fragmentation(&now.shape, &now.state);
+        let after = self
+            .profile
+            .workload
+            .node_fragmentation(&now.shape, &now.state);
         self.total += after - self.by_node[node.index()];
         self.by_node[node.index()] = after;
     }
@@ -235,18 +254,24 @@ fn add_nodes(index: &mut Draft, nodes: &[NodeRow], ranks: &[usize]) -> Result<()
         if node.gpus > 0 {
             let model = index.catalog_mut().intern_model(&node.model)?;
             let memory = Bytes::ZERO;
-            let gpu = GpuSpec { model, memory, numa: None, pcie_root: None, nvlink: None };
+            let gpu = GpuSpec {
+                model,
+                memory,
+                numa: None,
+                pcie_root: None,
+                nvlink: None,
+            };
             gpus = vec![gpu; usize::from(node.gpus)];
         }
         index.add_node(NodeSpec {
             name: format!("{rank:04}-{}", node.name).into(),
             gpu_modes: vec![GpuMode::TimeSlice; gpus.len()],
-            shape: Shape {
-                cpu: MilliCpu(node.cpu_milli),
-                memory: Bytes::from_mib(node.memory_mib),
-                pod_slots: POD_SLOTS,
+            shape: Shape::new(
+                MilliCpu(node.cpu_milli),
+                Bytes::from_mib(node.memory_mib),
+                POD_SLOTS,
                 gpus,
-            },
+            ),
             gpu_uuids: Arc::new([]),
         })?;
     }
@@ -274,7 +299,12 @@ fn intern_tasks(index: &mut Draft, pods: &[PodRow]) -> Result<Vec<TaskTypeId>, R
             _ => models(catalog, &pod.gpu_spec).expect("interned by the loop above"),
         };
         let (cpu, memory) = (MilliCpu(pod.cpu_milli), Bytes::from_mib(pod.memory_mib));
-        tasks.push(catalog.intern_task(Request { cpu, memory, gpu, models }));
+        tasks.push(catalog.intern_task(Request {
+            cpu,
+            memory,
+            gpu,
+            models,
+        }));
     }
     Ok(tasks)
 }
@@ -288,9 +318,13 @@ fn models(catalog: &Catalog, spec: &str) -> Option<ModelSet> {
     if spec.is_empty() {
         return Some(ModelSet::ANY);
     }
-    spelled(spec).try_fold(ModelSet::NONE, |set, model| Some(set.with(catalog.model_named(model)?)))
+    spelled(spec).try_fold(ModelSet::NONE, |set, model| {
+        Some(set.with(catalog.model_named(model)?))
+    })
 }
 
 fn first(violations: &[Violation]) -> String {
-    violations.first().map_or_else(String::new, ToString::to_string)
+    violations
+        .first()
+        .map_or_else(String::new, ToString::to_string)
 }

@@ -12,9 +12,23 @@ use crate::trace::table::{ReadError, Table, unique};
 
 /// The 17 pod lists of the published experiment.
 pub const PUBLISHED_LISTS: [&str; 17] = [
-    "cpu050", "cpu100", "cpu200", "cpu250", "default", "gpushare100", "gpushare40", "gpushare60",
-    "gpushare80", "gpuspec10", "gpuspec20", "gpuspec25", "gpuspec33", "multigpu20", "multigpu30",
-    "multigpu40", "multigpu50",
+    "cpu050",
+    "cpu100",
+    "cpu200",
+    "cpu250",
+    "default",
+    "gpushare100",
+    "gpushare40",
+    "gpushare60",
+    "gpushare80",
+    "gpuspec10",
+    "gpuspec20",
+    "gpuspec25",
+    "gpuspec33",
+    "multigpu20",
+    "multigpu30",
+    "multigpu40",
+    "multigpu50",
 ];
 
 /// A row of the node list.
@@ -62,7 +76,12 @@ pub struct PodRow {
 /// # Errors
 /// The first thing that is wrong with it, with line and column.
 pub fn read_nodes(file: &str, bytes: &[u8]) -> Result<Vec<NodeRow>, ReadError> {
-    let table = Table::open(file, bytes, &["sn", "cpu_milli", "memory_mib", "gpu", "model"], &[])?;
+    let table = Table::open(
+        file,
+        bytes,
+        &["sn", "cpu_milli", "memory_mib", "gpu", "model"],
+        &[],
+    )?;
     let (mut rows, mut seen) = (Vec::new(), BTreeMap::new());
     table.for_each(|row| {
         let name = row.name("sn")?.to_owned();
@@ -81,7 +100,11 @@ pub fn read_nodes(file: &str, bytes: &[u8]) -> Result<Vec<NodeRow>, ReadError> {
         });
         Ok(())
     })?;
-    if rows.is_empty() { Err(empty(file, "node")) } else { Ok(rows) }
+    if rows.is_empty() {
+        Err(empty(file, "node"))
+    } else {
+        Ok(rows)
+    }
 }
 
 /// Reads a pod list.
@@ -89,10 +112,15 @@ pub fn read_nodes(file: &str, bytes: &[u8]) -> Result<Vec<NodeRow>, ReadError> {
 /// # Errors
 /// The first thing that is wrong with it, with line and column.
 pub fn read_pods(file: &str, bytes: &[u8]) -> Result<Vec<PodRow>, ReadError> {
-    const REQUIRED: [&str; 6] =
-        ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"];
-    const OPTIONAL: [&str; 5] =
-        ["qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time"];
+    const REQUIRED: [&str; 5] = ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"];
+    const OPTIONAL: [&str; 6] = [
+        "gpu_spec",
+        "qos",
+        "pod_phase",
+        "creation_time",
+        "deletion_time",
+        "scheduled_time",
+    ];
     const SECONDS_MAX: i64 = 100 * 366 * 86_400;
     let table = Table::open(file, bytes, &REQUIRED, &OPTIONAL)?;
     let (mut rows, mut seen) = (Vec::new(), BTreeMap::new());
@@ -125,7 +153,11 @@ pub fn read_pods(file: &str, bytes: &[u8]) -> Result<Vec<PodRow>, ReadError> {
         });
         Ok(())
     })?;
-    if rows.is_empty() { Err(empty(file, "pod")) } else { Ok(rows) }
+    if rows.is_empty() {
+        Err(empty(file, "pod"))
+    } else {
+        Ok(rows)
+    }
 }
 
 fn empty(file: &str, what: &str) -> ReadError {

@@ -66,9 +66,14 @@ impl<'a> Table<'a> {
         optional: &[&'static str],
     ) -> Result<Self, ReadError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let mut reader =
-            csv::ReaderBuilder::new().has_headers(true).trim(csv::Trim::All).from_reader(bytes);
-        let header = reader.headers().map_err(|error| of_csv(file, &error))?.clone();
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(true)
+            .trim(csv::Trim::All)
+            .from_reader(bytes);
+        let header = reader
+            .headers()
+            .map_err(|error| of_csv(file, &error))?
+            .clone();
         let all = || required.iter().chain(optional).copied();
         let known = || all().collect::<Vec<_>>().join(", ");
         let fault = |expected: String, found: String, hint: &str| ReadError {
@@ -91,15 +96,30 @@ impl<'a> Table<'a> {
             };
             if columns.insert(known_name, index).is_some() {
                 let found = format!("`{name}` twice");
-                return Err(fault("each column once".to_owned(), found, "remove one of them"));
+                return Err(fault(
+                    "each column once".to_owned(),
+                    found,
+                    "remove one of them",
+                ));
             }
         }
-        if let Some(missing) = required.iter().find(|column| !columns.contains_key(*column)) {
+        if let Some(missing) = required
+            .iter()
+            .find(|column| !columns.contains_key(*column))
+        {
             let found = format!("no column `{missing}` in the header");
             let expected = format!("the columns {}", required.join(", "));
-            return Err(fault(expected, found, "check that the file is complete and of this kind"));
+            return Err(fault(
+                expected,
+                found,
+                "check that the file is complete and of this kind",
+            ));
         }
-        Ok(Self { file, reader, columns })
+        Ok(Self {
+            file,
+            reader,
+            columns,
+        })
     }
 
     /// Hands each row to `read`, in order.
@@ -119,7 +139,12 @@ impl<'a> Table<'a> {
             }
             n += 1;
             let line = record.position().map_or(0, csv::Position::line);
-            let row = Row { file: self.file, line, record: &record, columns: &self.columns };
+            let row = Row {
+                file: self.file,
+                line,
+                record: &record,
+                columns: &self.columns,
+            };
             if n > ROWS_MAX {
                 return Err(row.fault(
                     "",
@@ -137,7 +162,10 @@ impl Row<'_> {
     /// The text in `column`; empty where the table doesn't have the column.
     #[must_use]
     pub fn text(&self, column: &'static str) -> &str {
-        self.columns.get(column).and_then(|&index| self.record.get(index)).unwrap_or("")
+        self.columns
+            .get(column)
+            .and_then(|&index| self.record.get(index))
+            .unwrap_or("")
     }
 
     /// The text in `column`, which must not be empty.
@@ -180,7 +208,11 @@ impl Row<'_> {
         column: &'static str,
         most: i64,
     ) -> Result<Option<i64>, ReadError> {
-        if self.text(column).is_empty() { Ok(None) } else { self.amount(column, most).map(Some) }
+        if self.text(column).is_empty() {
+            Ok(None)
+        } else {
+            self.amount(column, most).map(Some)
+        }
     }
 
     /// An error about `column` of this row.
@@ -239,14 +271,22 @@ fn of_csv(file: &str, error: &csv::Error) -> ReadError {
         hint: hint.to_owned(),
     };
     match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => fault(
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => fault(
             &format!("{expected_len} fields as in the header"),
             format!("{len}"),
             "the file may be cut short: fetch it again",
         ),
-        csv::ErrorKind::Utf8 { .. } => {
-            fault("UTF-8 text", "other bytes".to_owned(), "convert the file to UTF-8")
-        }
-        _ => fault("a CSV table", error.to_string(), "check that the file is what it should be"),
+        csv::ErrorKind::Utf8 { .. } => fault(
+            "UTF-8 text",
+            "other bytes".to_owned(),
+            "convert the file to UTF-8",
+        ),
+        _ => fault(
+            "a CSV table",
+            error.to_string(),
+            "check that the file is what it should be",
+        ),
     }
 }

@@ -21,7 +21,11 @@ pub(super) const ENTRY: Entry = Entry {
              F, and nodes within a point of each other are filled first-fit by name.\n\
              Source: Weng et al., \"Beware of Fragmentation\", USENIX ATC 2023.",
     selection: Selection::HighestScore,
-    build: |profile| Box::new(Fgd { workload: Arc::clone(&profile.workload) }),
+    build: |profile| {
+        Box::new(Fgd {
+            workload: Arc::clone(&profile.workload),
+        })
+    },
 };
 
 #[derive(Debug)]
@@ -54,7 +58,12 @@ impl Policy for Fgd {
     fn grant(&self, place: &Place<'_>, _stream: &mut Stream) -> GpuGrant {
         match place.request.gpu {
             GpuRequest::Share { .. } => {
-                let Place { catalog, request, shape, state } = *place;
+                let Place {
+                    catalog,
+                    request,
+                    shape,
+                    state,
+                } = *place;
                 fit::grant_on(catalog, request, shape, state, self.best_card(place).1)
             }
             GpuRequest::None
@@ -80,15 +89,20 @@ impl Fgd {
 
     /// The best score of a share on any card that fits, and the first such card.
     fn best_card(&self, place: &Place<'_>) -> (Score, usize) {
-        let Place { catalog, request, shape, state } = *place;
+        let Place {
+            catalog,
+            request,
+            shape,
+            state,
+        } = *place;
         let before = self.before(place);
         let residuals = Residuals::of(state);
         let mut best = (Score::MIN, 0);
-        let mut tried: smallvec::SmallVec<[i64; 8]> = smallvec::SmallVec::new();
+        let mut tried: smallvec::SmallVec<[i32; 8]> = smallvec::SmallVec::new();
         for index in fit::fitting_cards(catalog, request, shape, state) {
             // Cards of one model with the same free compute give the same sum.
             let open = residuals.as_slice()[index];
-            if tried.contains(&open) && shape.gpus.len() == 1 + same_model(shape) {
+            if shape.models().len() == 1 && tried.contains(&open) {
                 continue;
             }
             tried.push(open);
@@ -102,15 +116,11 @@ impl Fgd {
     }
 }
 
-fn same_model(shape: &crate::model::node::Shape) -> usize {
-    shape.gpus.windows(2).filter(|pair| pair[0].model == pair[1].model).count()
-}
-
 fn share_compute(place: &Place<'_>, index: usize) -> GpuUnits {
     let GpuRequest::Share { compute, memory } = place.request.gpu else {
         return GpuUnits::ZERO;
     };
-    fit::share_of(compute, memory, &place.shape.gpus[index]).0
+    fit::share_of(compute, memory, &place.shape.gpus()[index]).0
 }
 
 fn default_grant(place: &Place<'_>) -> GpuGrant {

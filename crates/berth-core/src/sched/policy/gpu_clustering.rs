@@ -19,7 +19,9 @@ struct GpuClustering;
 
 impl Policy for GpuClustering {
     fn score(&self, place: &Place<'_>) -> Score {
-        let Some(class) = place.request.size_class() else { return 0 };
+        let Some(class) = place.request.size_class() else {
+            return 0;
+        };
         let hosted = &place.state.gpu_pods;
         let same = hosted[class.index()];
         let all: u16 = hosted.iter().sum();
@@ -29,7 +31,8 @@ impl Policy for GpuClustering {
             (same, all) if same == all => 75,
             _ => 50,
         };
-        let used = (25.0 * (PUBLISHED_GPU_MAX - place.free_gpu_milli()) / PUBLISHED_GPU_MAX).trunc();
+        let used =
+            (25.0 * (PUBLISHED_GPU_MAX - place.free_gpu_milli()) / PUBLISHED_GPU_MAX).trunc();
         used as Score + affinity
     }
 }

@@ -22,12 +22,20 @@ struct GpuPacking;
 
 impl Policy for GpuPacking {
     fn score(&self, place: &Place<'_>) -> Score {
-        let Place { catalog, request, shape, state } = *place;
+        let Place {
+            catalog,
+            request,
+            shape,
+            state,
+        } = *place;
         if !request.wants_gpu() {
             return 0;
         }
         let free = |index: usize| state.gpus[index].open_compute();
-        let n_free = state.gpus.iter().filter(|gpu| gpu.open_compute() == GpuUnits::ONE_GPU);
+        let n_free = state
+            .gpus
+            .iter()
+            .filter(|gpu| gpu.open_compute() == GpuUnits::ONE_GPU);
         let n_free = Score::try_from(n_free.count()).expect("at most 32 GPUs");
         if n_free as usize == state.gpus.len() {
             return (33 - n_free).max(n_free);
@@ -36,7 +44,10 @@ impl Policy for GpuPacking {
         let mut cards: Vec<usize> = fit::fitting_cards(catalog, request, shape, state).collect();
         cards.sort_by_key(|&index| free(index));
         cards.truncate(needed);
-        let free_taken = cards.iter().filter(|&&index| free(index) == GpuUnits::ONE_GPU).count();
+        let free_taken = cards
+            .iter()
+            .filter(|&&index| free(index) == GpuUnits::ONE_GPU)
+            .count();
         if free_taken > 0 {
             return (50 - Score::try_from(free_taken).expect("at most 32 GPUs")).max(33);
         }

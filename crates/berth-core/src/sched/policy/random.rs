@@ -26,7 +26,12 @@ impl Policy for Random {
     }
 
     fn grant(&self, place: &Place<'_>, stream: &mut Stream) -> GpuGrant {
-        let Place { catalog, request, shape, state } = *place;
+        let Place {
+            catalog,
+            request,
+            shape,
+            state,
+        } = *place;
         match request.gpu {
             GpuRequest::Share { .. } | GpuRequest::Mig { .. } | GpuRequest::Vgpu { .. } => {
                 let cards: Vec<usize> =
