@@ -92,11 +92,11 @@ pub struct MigProfile {
 }
 
 impl MigProfile {
-    /// The charge in physical-GPU equivalents: compute slices of 7, rounded up to a unit.
+    /// The charge in physical-GPU equivalents: compute slices of 7, rounded down so that a full card
+    /// never sums to more than one.
     #[must_use]
     pub fn equivalents(&self) -> GpuUnits {
-        let units = i64::from(self.compute_slices) * GpuUnits::ONE_GPU.0;
-        GpuUnits((units + COMPUTE_SLICES - 1) / COMPUTE_SLICES)
+        GpuUnits(i64::from(self.compute_slices) * GpuUnits::ONE_GPU.0 / COMPUTE_SLICES)
     }
 
     /// The first allowed place for an instance beside those that cover `used`.

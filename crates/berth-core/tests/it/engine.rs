@@ -1,0 +1,241 @@
+//! The engine against the oracle, and against itself without a memory.
+
+use berth_core::amount::GpuUnits;
+use berth_core::id::NodeId;
+use berth_core::invariant;
+use berth_core::model::draft::Draft;
+use berth_core::model::gpu::GpuMode;
+use berth_core::model::node::Readiness;
+use berth_core::sched::cycle;
+use berth_core::sched::decisions::{Decisions, EvictCause};
+use berth_core::sched::engine::Engine;
+use berth_core::sched::explain::Hindrance;
+use berth_core::sched::policy::{POLICIES, Selection, named};
+use berth_core::stream::Stream;
+use berth_core::time::Time;
+use proptest::prelude::*;
+
+use crate::oracle;
+use crate::world::{Random, World, event, nodes, profile, share, whole};
+
+fn carry_out(draft: &mut Draft, decisions: &Decisions, now: Time) {
+    for evict in &decisions.evictions {
+        draft
+            .evict(evict.pod, now)
+            .expect("the engine evicts what is bound");
+    }
+    for bind in &decisions.binds {
+        draft
+            .bind(bind.pod, bind.node, bind.grant, now)
+            .expect("the engine binds what fits");
+    }
+}
+
+fn cold(draft: &Draft, policy: &str) -> Decisions {
+    let policy = named(policy).expect("a policy of the catalogue");
+    cycle::run(
+        draft,
+        &profile(policy),
+        Time::ZERO,
+        &mut Stream::from_seed(1),
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Through any history: decisions are those of the brute-force oracle, a memory changes
+    /// nothing, the books balance, gangs are whole, and everybody who waits is accounted for.
+    #[test]
+    fn every_policy_decides_like_the_oracle_through_any_history(
+        nodes in nodes(),
+        events in prop::collection::vec(event(), 1..40),
+        policy in 0..POLICIES.len(),
+    ) {
+        let policy = POLICIES[policy];
+        let profile = profile(policy);
+        let mut random = Random::new(&nodes);
+        let mut engine = Engine::new(&profile);
+        for (at, event) in events.iter().enumerate() {
+            let now = Time::from_secs(at as i64);
+            random.apply(event, now);
+            let snapshot = random.world.draft.snapshot();
+            let stream = Stream::from_seed(5).child_n(at as u64);
+            let decisions = engine.run(&snapshot, now, &mut stream.clone());
+            prop_assert_eq!(&decisions, &cycle::run(&snapshot, &profile, now, &mut stream.clone()));
+            if policy.selection == Selection::HighestScore {
+                prop_assert_eq!(&decisions.binds, &oracle::binds(&snapshot, &profile, now));
+            }
+            carry_out(&mut random.world.draft, &decisions, now);
+            let after = &random.world.draft;
+            prop_assert_eq!(invariant::check(after), vec![]);
+            prop_assert_eq!(after.stranded_gangs().count(), 0);
+            let waiting: Vec<_> = decisions.waiting.iter().map(|(key, _)| *key).collect();
+            let mut still: Vec<_> = after.pending().keys().copied().collect();
+            let mut said = waiting.clone();
+            still.sort();
+            said.sort();
+            prop_assert_eq!(said, still);
+        }
+    }
+
+    /// The order in which nodes became known decides nothing.
+    #[test]
+    fn decisions_do_not_depend_on_the_order_of_nodes(
+        nodes in nodes(),
+        requests in prop::collection::vec(crate::world::request(), 1..20),
+        policy in 0..POLICIES.len(),
+    ) {
+        let policy = POLICIES[policy];
+        let places = |reversed: bool| {
+            let mut world = World::new();
+            let mut order: Vec<usize> = (0..nodes.len()).collect();
+            if reversed {
+                order.reverse();
+            }
+            for at in order {
+                let (cores, is_t4, modes) = &nodes[at];
+                let model = if *is_t4 { world.t4 } else { world.a100 };
+                world.node_with(&format!("node-{at}"), *cores, model, modes.clone());
+            }
+            for (at, request) in requests.iter().enumerate() {
+                world.pod(&format!("pod-{at:02}"), at as i64, *request);
+            }
+            let decisions = cold(&world.draft, policy.name);
+            let name = |id| world.draft.node(id).name.to_string();
+            decisions.binds.iter().map(|bind| (bind.pod, name(bind.node), bind.grant)).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(places(false), places(true));
+    }
+}
+
+#[test]
+fn halves_pair_up_on_cards() {
+    let mut world = World::new();
+    let node = world.node("n1", 8, GpuMode::TimeSlice);
+    for at in 0..16 {
+        world.pod(&format!("p{at:02}"), 0, share(500));
+    }
+    let decisions = cold(&world.draft, "fgd");
+    carry_out(&mut world.draft, &decisions, Time::ZERO);
+    assert_eq!(decisions.binds.len(), 16);
+    let gpus = &world.draft.node(node).state.gpus;
+    assert!(
+        gpus.iter()
+            .all(|gpu| gpu.tenants == 2 && gpu.free_compute == GpuUnits::ZERO)
+    );
+}
+
+#[test]
+fn a_gang_waits_for_its_last_member_and_then_starts_at_once() {
+    let mut world = World::new();
+    world.node("n1", 4, GpuMode::Exclusive);
+    let (gang, root) = (world.draft.add_gang("g", 3, 0).expect("small"), world.root);
+    for at in 0..2 {
+        world.pod_in(&format!("m{at}"), 0, whole(1), 0, root, Some(gang));
+    }
+    let first = cold(&world.draft, "best-fit");
+    assert!(first.binds.is_empty());
+    assert_eq!(
+        first.waiting[0].1,
+        Hindrance::GangIncomplete { have: 2, need: 3 }
+    );
+    world.pod_in("m2", 5, whole(1), 0, root, Some(gang));
+    assert_eq!(cold(&world.draft, "best-fit").binds.len(), 3);
+}
+
+#[test]
+fn two_gangs_that_fill_the_cluster_run_one_after_the_other() {
+    let mut world = World::new();
+    world.node("n1", 4, GpuMode::Exclusive);
+    let root = world.root;
+    for name in ["a", "b"] {
+        let gang = world.draft.add_gang(name, 4, 0).expect("small");
+        for at in 0..4 {
+            world.pod_in(&format!("{name}{at}"), 0, whole(1), 0, root, Some(gang));
+        }
+    }
+    let decisions = cold(&world.draft, "fgd");
+    assert_eq!(decisions.binds.len(), 4);
+    assert_eq!(
+        decisions.waiting[0].1,
+        Hindrance::GangNoRoom { placed: 0, need: 4 }
+    );
+}
+
+#[test]
+fn a_gang_that_lost_a_member_gives_its_places_back_when_it_cannot_be_whole() {
+    let mut world = World::new();
+    let (lost, _) = (
+        world.node("n1", 1, GpuMode::Exclusive),
+        world.node("n2", 1, GpuMode::Exclusive),
+    );
+    let (gang, root) = (world.draft.add_gang("g", 2, 0).expect("small"), world.root);
+    for at in 0..2 {
+        world.pod_in(&format!("m{at}"), 0, whole(1), 0, root, Some(gang));
+    }
+    let decisions = cold(&world.draft, "fgd");
+    carry_out(&mut world.draft, &decisions, Time::ZERO);
+    let other = world.pod("single", 1, whole(1));
+    world.draft.set_readiness(lost, Readiness::Lost);
+    let victim = world.draft.node(lost).placements[0].pod;
+    world.draft.evict(victim, Time::ZERO).expect("it was bound");
+    let decisions = cold(&world.draft, "fgd");
+    assert_eq!(decisions.evictions.len(), 1);
+    assert_eq!(decisions.evictions[0].cause, EvictCause::GangStranded);
+    assert_eq!(
+        decisions
+            .binds
+            .iter()
+            .map(|bind| bind.pod)
+            .collect::<Vec<_>>(),
+        vec![other]
+    );
+}
+
+#[test]
+fn a_queue_at_its_limit_holds_back_only_its_own() {
+    let mut world = World::new();
+    world.node("n1", 4, GpuMode::Exclusive);
+    let (root, limit) = (world.root, Some(GpuUnits::ONE_GPU));
+    let small = world
+        .draft
+        .add_queue("small", Some(root), limit)
+        .expect("shallow");
+    world.pod_in("a", 0, whole(1), 0, small, None);
+    world.pod_in("b", 1, whole(1), 0, small, None);
+    world.pod_in("c", 2, whole(1), 0, root, None);
+    let decisions = cold(&world.draft, "fgd");
+    assert_eq!(decisions.binds.len(), 2);
+    assert_eq!(
+        decisions.waiting[0].1,
+        Hindrance::QueueLimit { queue: small }
+    );
+}
+
+#[test]
+fn higher_priority_goes_first_whatever_its_age() {
+    let mut world = World::new();
+    world.node("n1", 1, GpuMode::Exclusive);
+    let root = world.root;
+    world.pod_in("old", 0, whole(1), 0, root, None);
+    let urgent = world.pod_in("urgent", 9, whole(1), 5, root, None);
+    let decisions = cold(&world.draft, "first-fit");
+    assert_eq!(decisions.binds.len(), 1);
+    assert_eq!(
+        (decisions.binds[0].pod, decisions.binds[0].node),
+        (urgent, NodeId(0))
+    );
+}
+
+#[test]
+fn the_same_stream_draws_the_same_places() {
+    let mut world = World::new();
+    for at in 0..5 {
+        world.node(&format!("n{at}"), 4, GpuMode::TimeSlice);
+    }
+    for at in 0..10 {
+        world.pod(&format!("p{at}"), at, share(300));
+    }
+    assert_eq!(cold(&world.draft, "random"), cold(&world.draft, "random"));
+}

@@ -1,0 +1,8 @@
+//! Behaviour of the core as a whole: random worlds against brute-force oracles, and small stories.
+
+mod draft;
+mod engine;
+mod explain;
+mod fit;
+mod oracle;
+mod world;
