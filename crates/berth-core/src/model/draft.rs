@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::amount::GpuUnits;
-use crate::id::{GangId, NodeId, PodId, QueueId, UserId, VmId};
+use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId, UserId, VmId};
 use crate::limits;
 use crate::model::catalog::Catalog;
 use crate::model::gang::Gang;
@@ -244,6 +244,7 @@ impl Draft {
             phase,
             evictions: 0,
         };
+        self.count_arrival(pod.spec.task);
         self.enqueue(id, &pod.spec);
         self.slot_mut(id).pod = Some(Arc::new(pod));
         Ok(id)
@@ -327,6 +328,14 @@ impl Draft {
         self.give_back(id, &spec, node);
         self.enqueue(id, &spec);
         Ok(node)
+    }
+
+    fn count_arrival(&mut self, task: TaskTypeId) {
+        let arrivals = Arc::make_mut(&mut self.snapshot.arrivals);
+        if arrivals.len() <= task.index() {
+            arrivals.resize(task.index() + 1, 0);
+        }
+        arrivals[task.index()] += 1;
     }
 
     fn group_key(&self, spec: &PodSpec) -> GroupKey {

@@ -76,6 +76,8 @@ pub struct Snapshot {
     pub(crate) vms: CowVec<Arc<Vm>>,
     pub(crate) queues: CowVec<Arc<Queue>>,
     pub(crate) users: CowVec<Arc<str>>,
+    /// Pods that have ever been submitted, by task type.
+    pub(crate) arrivals: Arc<Vec<u64>>,
 }
 
 impl Snapshot {
@@ -198,6 +200,13 @@ impl Snapshot {
     /// The queue and those above it, nearest first.
     pub fn queue_chain(&self, id: QueueId) -> impl Iterator<Item = (QueueId, &Queue)> {
         std::iter::successors(Some(id), |&id| self.queue(id).parent).map(|id| (id, self.queue(id)))
+    }
+
+    /// Pods of each task type that have ever been submitted, by position of the type; types beyond
+    /// the end have had none.
+    #[must_use]
+    pub fn arrivals(&self) -> &[u64] {
+        &self.arrivals
     }
 
     /// A user's name.

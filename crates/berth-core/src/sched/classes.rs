@@ -43,6 +43,11 @@ impl Classes {
         task_types > self.columns || self.cells.len() >= limits::SCORE_CELLS_MAX
     }
 
+    /// Forgets every score; classes stay.
+    pub(super) fn forget_scores(&mut self) {
+        self.cells.fill(UNKNOWN);
+    }
+
     /// The class of `node`.
     pub(super) fn class_of(&mut self, node: &Node) -> ClassId {
         let fresh = u32::try_from(self.by_state.len()).expect("cells are bounded");

@@ -17,7 +17,7 @@ use crate::model::snapshot::{Age, Alike, GroupKey, Snapshot};
 use crate::sched::decisions::{Bind, Decisions, Evict, EvictCause};
 use crate::sched::explain::Hindrance;
 use crate::sched::index::ScoreIndex;
-use crate::sched::policy::{Place, Policy, Selection};
+use crate::sched::policy::{Learned, Place, Policy, Selection};
 use crate::sched::profile::Profile;
 use crate::stream::Stream;
 use crate::time::Time;
@@ -46,6 +46,9 @@ impl Engine {
 
     /// Decides what starts where. Answers exactly as [`crate::sched::cycle::run`].
     pub fn run(&mut self, snapshot: &Snapshot, now: Time, stream: &mut Stream) -> Decisions {
+        if self.policy.learn(snapshot) == Learned::NewScores {
+            self.index.forget_scores();
+        }
         let mut draft = Draft::over(snapshot);
         let mut decisions = Decisions::default();
         self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);
@@ -111,9 +114,9 @@ impl Engine {
         stream: &mut Stream,
     ) -> Option<NodeId> {
         match self.selection {
-            Selection::HighestScore => self.index.best(draft, task, &*self.policy),
+            Selection::HighestScore => self.index.best(draft, task, &mut *self.policy),
             Selection::UniformDraw => {
-                let fitting = self.index.fitting(draft, task, &*self.policy);
+                let fitting = self.index.fitting(draft, task, &mut *self.policy);
                 if fitting.is_empty() {
                     return None;
                 }

@@ -46,6 +46,13 @@ struct Table {
 }
 
 impl ScoreIndex {
+    /// Forgets every score, for a policy that has changed its mind; nodes stay known.
+    pub fn forget_scores(&mut self) {
+        self.tables.clear();
+        self.n_tables = 0;
+        self.classes.forget_scores();
+    }
+
     /// Takes note of what has changed since the last call.
     pub fn sync(&mut self, snapshot: &Snapshot) {
         let (nodes, task_types) = (snapshot.nodes(), snapshot.catalog().n_task_types());
@@ -85,7 +92,7 @@ impl ScoreIndex {
         &mut self,
         snapshot: &Snapshot,
         task: TaskTypeId,
-        policy: &dyn Policy,
+        policy: &mut dyn Policy,
     ) -> Option<NodeId> {
         let leaves = self.leaves();
         let tree = &self.table(snapshot, task, policy).tree;
@@ -108,7 +115,7 @@ impl ScoreIndex {
         &mut self,
         snapshot: &Snapshot,
         task: TaskTypeId,
-        policy: &dyn Policy,
+        policy: &mut dyn Policy,
     ) -> Vec<NodeId> {
         let leaves = self.leaves();
         let table = self.table(snapshot, task, policy);
@@ -125,7 +132,7 @@ impl ScoreIndex {
     }
 
     /// The table of `task`, brought up to date.
-    fn table(&mut self, snapshot: &Snapshot, task: TaskTypeId, policy: &dyn Policy) -> &Table {
+    fn table(&mut self, snapshot: &Snapshot, task: TaskTypeId, policy: &mut dyn Policy) -> &Table {
         let leaves = self.leaves();
         let end = self.log_start + self.log.len();
         if self.tables.len() <= task.index() {
@@ -169,7 +176,7 @@ impl ScoreIndex {
         snapshot: &Snapshot,
         id: NodeId,
         task: TaskTypeId,
-        policy: &dyn Policy,
+        policy: &mut dyn Policy,
     ) -> Score {
         let class = self.class_of[id.index()];
         if let Some(score) = self.classes.known(class, task) {

@@ -9,6 +9,7 @@ use crate::model::catalog::Catalog;
 use crate::model::gpu::GpuGrant;
 use crate::model::node::{NodeState, Shape};
 use crate::model::request::Request;
+use crate::model::snapshot::Snapshot;
 use crate::sched::fit;
 use crate::sched::profile::Profile;
 use crate::stream::Stream;
@@ -80,16 +81,32 @@ pub struct Place<'a> {
 
 /// How good places are.
 ///
-/// Both methods are asked only about places where the request fits, and must depend on nothing but
-/// the place (and, for [`Policy::grant`], the stream).
+/// Scores and grants are asked for only where the request fits, and depend on nothing but the place,
+/// what was learned, and, for [`Policy::grant`], the stream.
 pub trait Policy: fmt::Debug + Send {
-    /// How good the node is for the request.
-    fn score(&self, place: &Place<'_>) -> Score;
+    /// How good the node is for the request. A policy may remember intermediate results.
+    fn score(&mut self, place: &Place<'_>) -> Score;
 
     /// Which GPUs of the node the request gets.
-    fn grant(&self, place: &Place<'_>, _stream: &mut Stream) -> GpuGrant {
+    fn grant(&mut self, place: &Place<'_>, _stream: &mut Stream) -> GpuGrant {
         fit::best_fit_grant(place.catalog, place.request, place.shape, place.state)
     }
+
+    /// Takes in what has arrived and what is free, at the beginning of a cycle, and says whether
+    /// scores given so far still hold. Must depend on the snapshot and on what was learned before,
+    /// and on nothing else.
+    fn learn(&mut self, _snapshot: &Snapshot) -> Learned {
+        Learned::Nothing
+    }
+}
+
+/// Whether a policy has changed its mind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Learned {
+    /// Scores given so far still hold.
+    Nothing,
+    /// Scores must be asked for anew.
+    NewScores,
 }
 
 impl Place<'_> {

@@ -16,12 +16,12 @@ use berth_core::time::Time;
 
 /// What starts where, by brute force. For policies that choose by highest score.
 pub(crate) fn binds(snapshot: &Snapshot, profile: &Profile, now: Time) -> Vec<Bind> {
-    let policy = (profile.policy.build)(profile);
+    let mut policy = (profile.policy.build)(profile);
     let mut draft = Draft::over(snapshot);
     let mut binds = Vec::new();
     let stranded: Vec<GangId> = draft.stranded_gangs().collect();
     for gang in stranded {
-        match start_gang(&draft, gang, &*policy, now) {
+        match start_gang(&draft, gang, &mut *policy, now) {
             Some((after, started)) => {
                 draft = after;
                 binds.extend(started);
@@ -54,7 +54,7 @@ pub(crate) fn binds(snapshot: &Snapshot, profile: &Profile, now: Time) -> Vec<Bi
         };
         let spec = draft.pod(pod).expect("it waits").spec.clone();
         if let Some(gang) = spec.gang {
-            if let Some((after, started)) = start_gang(&draft, gang, &*policy, now) {
+            if let Some((after, started)) = start_gang(&draft, gang, &mut *policy, now) {
                 draft = after;
                 binds.extend(started);
             } else {
@@ -63,7 +63,7 @@ pub(crate) fn binds(snapshot: &Snapshot, profile: &Profile, now: Time) -> Vec<Bi
             }
             continue;
         }
-        match place(&draft, pod, &*policy) {
+        match place(&draft, pod, &mut *policy) {
             Some((node, grant)) => {
                 draft.bind(pod, node, grant, now).expect("it fits");
                 binds.push(Bind { pod, node, grant });
@@ -78,7 +78,7 @@ pub(crate) fn binds(snapshot: &Snapshot, profile: &Profile, now: Time) -> Vec<Bi
 fn start_gang(
     draft: &Draft,
     gang: GangId,
-    policy: &dyn Policy,
+    policy: &mut dyn Policy,
     now: Time,
 ) -> Option<(Draft, Vec<Bind>)> {
     let mut after = draft.clone();
@@ -99,7 +99,7 @@ fn start_gang(
     enough.then_some((after, binds))
 }
 
-fn place(draft: &Snapshot, pod: PodId, policy: &dyn Policy) -> Option<(NodeId, GpuGrant)> {
+fn place(draft: &Snapshot, pod: PodId, policy: &mut dyn Policy) -> Option<(NodeId, GpuGrant)> {
     let spec = &draft.pod(pod)?.spec;
     let (catalog, request) = (draft.catalog(), draft.catalog().task(spec.task));
     let charge = catalog.equivalents(request);

@@ -16,7 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
 struct DotProduct;
 
 impl Policy for DotProduct {
-    fn score(&self, place: &Place<'_>) -> Score {
+    fn score(&mut self, place: &Place<'_>) -> Score {
         let cpu = (place.state.free_cpu.0 as f64 / PUBLISHED_CPU_MAX)
             * (place.request.cpu.0 as f64 / PUBLISHED_CPU_MAX);
         let gpu = (place.free_gpu_milli() / PUBLISHED_GPU_MAX)

@@ -34,7 +34,7 @@ struct Fgd {
 }
 
 impl Policy for Fgd {
-    fn score(&self, place: &Place<'_>) -> Score {
+    fn score(&mut self, place: &Place<'_>) -> Score {
         match place.request.gpu {
             GpuRequest::Share { .. } => self.best_card(place).0,
             GpuRequest::None
@@ -55,7 +55,7 @@ impl Policy for Fgd {
         }
     }
 
-    fn grant(&self, place: &Place<'_>, _stream: &mut Stream) -> GpuGrant {
+    fn grant(&mut self, place: &Place<'_>, _stream: &mut Stream) -> GpuGrant {
         match place.request.gpu {
             GpuRequest::Share { .. } => {
                 let Place {

@@ -16,7 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
 struct FirstFit;
 
 impl Policy for FirstFit {
-    fn score(&self, _place: &Place<'_>) -> Score {
+    fn score(&mut self, _place: &Place<'_>) -> Score {
         0
     }
 }

@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
 struct GpuClustering;
 
 impl Policy for GpuClustering {
-    fn score(&self, place: &Place<'_>) -> Score {
+    fn score(&mut self, place: &Place<'_>) -> Score {
         let Some(class) = place.request.size_class() else {
             return 0;
         };

@@ -21,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
 struct GpuPacking;
 
 impl Policy for GpuPacking {
-    fn score(&self, place: &Place<'_>) -> Score {
+    fn score(&mut self, place: &Place<'_>) -> Score {
         let Place {
             catalog,
             request,

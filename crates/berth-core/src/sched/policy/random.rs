@@ -21,11 +21,11 @@ pub(super) const ENTRY: Entry = Entry {
 struct Random;
 
 impl Policy for Random {
-    fn score(&self, _place: &Place<'_>) -> Score {
+    fn score(&mut self, _place: &Place<'_>) -> Score {
         0
     }
 
-    fn grant(&self, place: &Place<'_>, stream: &mut Stream) -> GpuGrant {
+    fn grant(&mut self, place: &Place<'_>, stream: &mut Stream) -> GpuGrant {
         let Place {
             catalog,
             request,
