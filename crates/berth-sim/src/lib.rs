@@ -7,7 +7,11 @@
 //! Invariants: same workload and seed, same event log; no IO (readers take bytes), no clock, no
 //! threads. What runs here provably needs no cluster.
 
+pub mod faults;
 pub mod published;
 pub mod report;
+pub mod simulate;
+pub mod target;
 pub mod trace;
 pub mod workload;
+pub mod world;

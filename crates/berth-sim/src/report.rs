@@ -9,6 +9,11 @@ use std::collections::BTreeMap;
 use berth_core::sched::explain::Explanation;
 use serde::Serialize;
 
+pub(crate) mod build;
+pub(crate) mod fairness;
+pub(crate) mod histogram;
+pub(crate) mod sampler;
+
 /// How a run went.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
