@@ -309,6 +309,16 @@ impl Draft {
         Ok(())
     }
 
+    /// Charges a waiting pod's place to the node and the queues and leaves the pod's own record as
+    /// it is: all that a cycle needs to know while it decides on the next pod, at a cost that
+    /// doesn't grow with the number of pods. For drafts that are dropped afterwards.
+    pub(crate) fn reserve(&mut self, id: PodId, node: NodeId, grant: GpuGrant) {
+        let spec = &self.pod(id).expect("the cycle decides on what waits").spec;
+        let (queue, request) = (spec.queue, *self.catalog.task(spec.task));
+        self.node_mut(node).charge(Placement { pod: id, request, grant });
+        self.charge_queues(queue, grant.equivalents());
+    }
+
     /// Takes a pod's place away; it waits again, from `now`.
     ///
     /// # Errors

@@ -7,7 +7,8 @@
 //! all. Invariant: what the engine remembers never changes what it decides.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::ops::Bound;
 
 use crate::amount::GpuUnits;
 use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId};
@@ -51,32 +52,37 @@ impl Engine {
         }
         let mut draft = Draft::over(snapshot);
         let mut decisions = Decisions::default();
-        self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);
+        let mended = self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);
         let heads = draft
             .pending()
             .keys()
+            .filter(|key| !mended.contains(key))
             .filter_map(|key| next_turn(&draft, key));
         let mut turns: BinaryHeap<Turn> = heads.collect();
-        while let Some(Reverse((_, _, key, pod))) = turns.pop() {
+        while let Some(Reverse((_, age, key, pod))) = turns.pop() {
             let outcome = match key.alike {
                 Alike::Task { queue, task } => {
+                    let next = next_of_group(&draft, &key, &age);
                     self.offer(&draft, queue, task, stream)
                         .map(|(node, grant)| {
                             decisions.binds.push(Bind { pod, node, grant });
                             // Nobody looks at the draft after the very last pod.
-                            if !turns.is_empty() || draft.pending()[&key].len() > 1 {
-                                draft
-                                    .bind(pod, node, grant, now)
-                                    .expect("the place was just checked");
+                            if !turns.is_empty() || next.is_some() {
+                                draft.reserve(pod, node, grant);
                             }
+                            next
                         })
                 }
                 Alike::Gang { gang } => self
-                    .offer_gang(&mut draft, key, gang, now, stream)
-                    .map(|binds| decisions.binds.extend(binds)),
+                    .offer_gang(&mut draft, key, gang, stream)
+                    .map(|(binds, rest)| {
+                        decisions.binds.extend(binds);
+                        decisions.waiting.extend(rest.map(|hindrance| (key, hindrance)));
+                        None
+                    }),
             };
             match outcome {
-                Ok(()) => turns.extend(next_turn_after(&draft, &key, pod)),
+                Ok(next) => turns.extend(next),
                 Err(hindrance) => decisions.waiting.push((key, hindrance)),
             }
         }
@@ -126,16 +132,16 @@ impl Engine {
         }
     }
 
-    /// Places for enough waiting members of a gang at once, applied to `draft`; or what stands in
-    /// the way, and `draft` as it was.
+    /// Places for enough waiting members of a gang at once, reserved in `draft`, with what stops
+    /// the others of an elastic gang; or what stands in the way, and `draft` as it was. Once a
+    /// cycle for each gang: the members that find no place now find none later in the cycle.
     fn offer_gang(
         &mut self,
         draft: &mut Draft,
         key: GroupKey,
         gang: GangId,
-        now: Time,
         stream: &mut Stream,
-    ) -> Result<Vec<Bind>, Hindrance> {
+    ) -> Result<(Vec<Bind>, Option<Hindrance>), Hindrance> {
         let (need, members_min) = (
             draft.gang(gang).needed_at_once(),
             draft.gang(gang).members_min,
@@ -159,9 +165,7 @@ impl Engine {
             let (queue, task) = (spec.queue, spec.task);
             match self.offer(&trial, queue, task, stream) {
                 Ok((node, grant)) => {
-                    trial
-                        .bind(pod, node, grant, now)
-                        .expect("the place was just checked");
+                    trial.reserve(pod, node, grant);
                     binds.push(Bind { pod, node, grant });
                 }
                 Err(obstacle) => hindrance = hindrance.or(Some(obstacle)),
@@ -170,7 +174,11 @@ impl Engine {
         let placed = u32::try_from(binds.len()).expect("gangs are bounded");
         if placed >= need {
             *draft = trial;
-            return Ok(binds);
+            let rest = hindrance.map(|hindrance| match hindrance {
+                limit @ Hindrance::QueueLimit { .. } => limit,
+                _ => Hindrance::GangNoRoom { placed: 0, need: 1 },
+            });
+            return Ok((binds, rest));
         }
         Err(match hindrance {
             Some(limit @ Hindrance::QueueLimit { .. }) => limit,
@@ -180,19 +188,24 @@ impl Engine {
 
     /// Gangs that a fault has left with too few members are made whole before anything else starts;
     /// where that is impossible now, the rest gives its places back instead of holding them for
-    /// nothing.
+    /// nothing. Returns the groups that were made whole.
     fn mend_stranded_gangs(
         &mut self,
         draft: &mut Draft,
         now: Time,
         stream: &mut Stream,
         decisions: &mut Decisions,
-    ) {
+    ) -> BTreeSet<GroupKey> {
+        let mut mended = BTreeSet::new();
         let stranded: Vec<GangId> = draft.stranded_gangs().collect();
         for gang in stranded {
             let key = gang_key(draft, gang);
-            match self.offer_gang(draft, key, gang, now, stream) {
-                Ok(binds) => decisions.binds.extend(binds),
+            match self.offer_gang(draft, key, gang, stream) {
+                Ok((binds, rest)) => {
+                    mended.insert(key);
+                    decisions.binds.extend(binds);
+                    decisions.waiting.extend(rest.map(|hindrance| (key, hindrance)));
+                }
                 Err(_) => {
                     for pod in bound_members(draft, gang) {
                         draft
@@ -206,6 +219,7 @@ impl Engine {
                 }
             }
         }
+        mended
     }
 }
 
@@ -230,10 +244,12 @@ fn next_turn(draft: &Snapshot, key: &GroupKey) -> Option<Turn> {
     Some(Reverse((key.priority, age.clone(), *key, pod)))
 }
 
-/// The turn of the oldest pod of a group once `decided` has its place, which the draft may not show
-/// yet if it was the last one.
-fn next_turn_after(draft: &Snapshot, key: &GroupKey, decided: PodId) -> Option<Turn> {
-    next_turn(draft, key).filter(|Reverse((_, _, _, pod))| *pod != decided)
+/// The turn of the pod that comes after `age` in its group. The draft's waiting pods are those of
+/// the beginning: a place that the engine gives a single pod is reserved, not bound.
+fn next_of_group(draft: &Snapshot, key: &GroupKey, age: &Age) -> Option<Turn> {
+    let group = draft.pending().get(key)?;
+    let (age, &pod) = group.range((Bound::Excluded(age), Bound::Unbounded)).next()?;
+    Some(Reverse((key.priority, age.clone(), *key, pod)))
 }
 
 /// The nearest queue on the way up that `task` would take over its limit.
