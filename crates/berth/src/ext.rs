@@ -1,3 +1,6 @@
-//! What lies outside the process: folders and data files.
+//! What lies outside the process: data files that are read, files that are written, the CPU's clock.
 
+pub(crate) mod cpu;
+pub(crate) mod data;
 pub(crate) mod folder;
+pub(crate) mod target;

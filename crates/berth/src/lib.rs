@@ -5,5 +5,8 @@
 //! one only so that the binary stays thin.
 
 pub mod cli;
+mod console;
 mod ext;
 mod output;
+mod runs;
+mod service;

@@ -4,13 +4,17 @@
 //! and [`table`] draws every table of every command. Invariant: nothing here computes a result.
 
 use std::fmt;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use serde::Serialize;
 
 use crate::cli::exit::Failure;
 
+mod chart;
 pub(crate) mod docs;
+pub(crate) mod figure;
+pub(crate) mod html;
+mod published;
 pub(crate) mod table;
 
 use table::{Style, Table};
@@ -56,11 +60,6 @@ pub(crate) fn write_text(text: &str) -> Result<(), Failure> {
         out.write_all(b"\n")?;
     }
     Ok(out.flush()?)
-}
-
-/// True where a person watches standard error, so that a progress bar helps.
-pub(crate) fn watched() -> bool {
-    io::stderr().is_terminal()
 }
 
 fn join(tables: impl Iterator<Item = String>) -> String {

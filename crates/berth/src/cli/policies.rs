@@ -45,8 +45,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
 
 /// Accepts the name of a policy, and suggests one where it is misspelt.
 pub(crate) fn names() -> PossibleValuesParser {
-    let value = |entry: &&Entry| PossibleValue::new(entry.name).help(entry.summary);
-    PossibleValuesParser::new(POLICIES.iter().map(value))
+    PossibleValuesParser::new(values())
+}
+
+/// Every policy as a value of a flag.
+pub(crate) fn values() -> impl Iterator<Item = PossibleValue> {
+    POLICIES
+        .iter()
+        .map(|entry| PossibleValue::new(entry.name).help(entry.summary))
 }
 
 /// Like [`names`], and returns the entry.

@@ -3,6 +3,7 @@
 //! Invariant: all rows have as many cells as there are columns; widths are counted in characters.
 //! Not here: what a table shows.
 
+use std::borrow::Cow;
 use std::env;
 use std::io::{self, IsTerminal as _};
 
@@ -18,7 +19,7 @@ pub(crate) struct Table {
 /// A column.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
-    name: &'static str,
+    name: Cow<'static, str>,
     align: Align,
 }
 
@@ -39,24 +40,24 @@ pub(crate) enum Style {
 
 impl Column {
     /// A column of words, aligned left.
-    pub(crate) const fn text(name: &'static str) -> Self {
+    pub(crate) fn text(name: impl Into<Cow<'static, str>>) -> Self {
         Self {
-            name,
+            name: name.into(),
             align: Align::Left,
         }
     }
 
     /// A column of figures, aligned right.
-    pub(crate) const fn figure(name: &'static str) -> Self {
+    pub(crate) fn figure(name: impl Into<Cow<'static, str>>) -> Self {
         Self {
-            name,
+            name: name.into(),
             align: Align::Right,
         }
     }
 
     /// What stands at its head.
-    pub(crate) const fn name(&self) -> &'static str {
-        self.name
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// True for figures.
@@ -172,7 +173,7 @@ impl Table {
     /// The table as RFC 4180 comma-separated values, without title and notes.
     pub(crate) fn csv(&self) -> String {
         let mut out = String::new();
-        let heads: Vec<String> = self.columns.iter().map(|c| c.name.to_owned()).collect();
+        let heads: Vec<String> = self.columns.iter().map(|c| c.name.to_string()).collect();
         for row in std::iter::once(&heads).chain(&self.rows) {
             let cells: Vec<String> = row.iter().map(|cell| quoted(cell)).collect();
             out.push_str(&cells.join(","));

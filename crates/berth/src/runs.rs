@@ -1,0 +1,9 @@
+//! Many runs of the simulator side by side, and what they say together.
+//!
+//! Invariant: results stand in the order of what was asked, whatever thread was first. Not here:
+//! what a run does (that is `berth_sim`) and how it is shown (that is [`crate::output`]).
+
+pub(crate) mod crew;
+pub(crate) mod published;
+pub(crate) mod spread;
+pub(crate) mod suite;
