@@ -1,25 +1,43 @@
 //! A persistent vector: chunks behind `Arc`, copied only when written to while shared.
 //!
-//! Invariant: a clone never sees a later write to its original. What differs between two vectors
-//! of one lineage is found by comparing chunk pointers, so the cost follows the change and not the
-//! length; and since the older vector keeps its chunks alive, an address can't be recycled under
-//! the comparison. Not here: removal in the middle (owners mark slots as vacant instead).
+//! Invariant: a clone never sees a later write to its original. Each write stamps its element and
+//! its chunk with a number that was never used before, so an observer that remembers stamps finds
+//! what is different by looking at chunks, whatever lineage the vector is of; stamps are compared
+//! for equality and decide nothing else. Not here: removal in the middle (owners mark slots as
+//! vacant instead).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
-/// Elements a chunk holds: small enough that copying one chunk of pointers stays under 100 ns,
-/// large enough that 10,000 nodes are compared by 313 pointers.
+/// Elements a chunk holds: small enough that copying a shared chunk stays under 200 ns, large
+/// enough that 10,000 nodes are looked over by 313 stamps.
 const CHUNK: usize = 32;
 
-type Chunk<T> = SmallVec<[T; CHUNK]>;
+/// The next stamp. Unique in the process, which is all that is asked of it: two vectors that
+/// parted ways can't give one stamp to two values.
+static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
 
-/// A persistent vector of `T`, usually of `Arc<Something>`.
 #[derive(Debug, Clone)]
+struct Chunk<T> {
+    items: SmallVec<[T; CHUNK]>,
+    stamps: [u64; CHUNK],
+}
+
+/// A persistent vector of `T`.
+#[derive(Debug)]
 pub struct CowVec<T> {
-    chunks: Arc<Vec<Arc<Chunk<T>>>>,
+    /// Chunks with the stamp of the latest write to each.
+    chunks: Arc<Vec<(u64, Arc<Chunk<T>>)>>,
     len: usize,
+}
+
+/// What an observer has seen of a vector.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    chunks: Vec<u64>,
+    items: Vec<u64>,
 }
 
 impl<T> Default for CowVec<T> {
@@ -27,6 +45,15 @@ impl<T> Default for CowVec<T> {
         Self {
             chunks: Arc::new(Vec::new()),
             len: 0,
+        }
+    }
+}
+
+impl<T> Clone for CowVec<T> {
+    fn clone(&self) -> Self {
+        Self {
+            chunks: Arc::clone(&self.chunks),
+            len: self.len,
         }
     }
 }
@@ -53,7 +80,8 @@ impl<T: Clone> CowVec<T> {
     /// The element at `index`, if there is one.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&T> {
-        self.chunks.get(index / CHUNK)?.get(index % CHUNK)
+        let (_, chunk) = self.chunks.get(index / CHUNK)?;
+        chunk.items.get(index % CHUNK)
     }
 
     /// The element at `index` for writing; copies its chunk if that is shared.
@@ -61,8 +89,11 @@ impl<T: Clone> CowVec<T> {
         if index >= self.len {
             return None;
         }
-        let chunk = Arc::make_mut(&mut self.chunks).get_mut(index / CHUNK)?;
-        Arc::make_mut(chunk).get_mut(index % CHUNK)
+        let (latest, chunk) = Arc::make_mut(&mut self.chunks).get_mut(index / CHUNK)?;
+        let chunk = Arc::make_mut(chunk);
+        *latest = fresh_stamp();
+        chunk.stamps[index % CHUNK] = *latest;
+        chunk.items.get_mut(index % CHUNK)
     }
 
     /// Appends `element` and returns its index.
@@ -70,46 +101,54 @@ impl<T: Clone> CowVec<T> {
         let index = self.len;
         let chunks = Arc::make_mut(&mut self.chunks);
         if index.is_multiple_of(CHUNK) {
-            chunks.push(Arc::new(Chunk::new()));
+            let (items, stamps) = (SmallVec::new(), [0; CHUNK]);
+            chunks.push((0, Arc::new(Chunk { items, stamps })));
         }
-        let last = chunks
+        let (latest, chunk) = chunks
             .last_mut()
             .expect("a chunk was pushed whenever the last one was full");
-        Arc::make_mut(last).push(element);
+        *latest = fresh_stamp();
+        let chunk = Arc::make_mut(chunk);
+        chunk.stamps[index % CHUNK] = *latest;
+        chunk.items.push(element);
         self.len += 1;
         index
     }
 
     /// All elements in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.chunks.iter().flat_map(|chunk| chunk.iter())
+        self.chunks.iter().flat_map(|(_, chunk)| chunk.items.iter())
     }
-}
 
-impl<T> CowVec<Arc<T>> {
-    /// Calls `changed` for each index whose element is not the very same allocation in `older`,
-    /// including indices that `older` doesn't have.
+    /// Calls `changed` for each index that `seen` hasn't seen in its present state, in order, and
+    /// brings `seen` up to date. A vector that is shorter than the one last seen counts as new.
     ///
-    /// Cost: one pointer comparison a chunk, and one an element in chunks that differ.
-    pub fn for_each_change(&self, older: &Self, mut changed: impl FnMut(usize)) {
-        if Arc::ptr_eq(&self.chunks, &older.chunks) {
-            return;
+    /// Cost: one comparison a chunk, and one an element in chunks that differ.
+    pub fn for_each_change(&self, seen: &mut Seen, mut changed: impl FnMut(usize)) {
+        if self.len < seen.items.len() {
+            *seen = Seen::default();
         }
-        for (at, chunk) in self.chunks.iter().enumerate() {
-            let before = older.chunks.get(at);
-            if before.is_some_and(|before| Arc::ptr_eq(before, chunk)) {
+        seen.items.resize(self.len, 0);
+        seen.chunks.resize(self.chunks.len(), 0);
+        for (at, (latest, chunk)) in self.chunks.iter().enumerate() {
+            if seen.chunks[at] == *latest {
                 continue;
             }
-            for (offset, element) in chunk.iter().enumerate() {
-                let same = before
-                    .and_then(|before| before.get(offset))
-                    .is_some_and(|before| Arc::ptr_eq(before, element));
-                if !same {
-                    changed(at * CHUNK + offset);
+            seen.chunks[at] = *latest;
+            let first = at * CHUNK;
+            for offset in 0..chunk.items.len() {
+                let stamp = chunk.stamps[offset];
+                if seen.items[first + offset] != stamp {
+                    seen.items[first + offset] = stamp;
+                    changed(first + offset);
                 }
             }
         }
     }
+}
+
+fn fresh_stamp() -> u64 {
+    NEXT_STAMP.fetch_add(1, Ordering::Relaxed)
 }
 
 #[cfg(test)]
@@ -117,6 +156,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn changes(vector: &CowVec<u32>, seen: &mut Seen) -> Vec<usize> {
+        let mut found = Vec::new();
+        vector.for_each_change(seen, |index| found.push(index));
+        found
+    }
 
     proptest! {
         #[test]
@@ -126,27 +171,43 @@ mod tests {
         ) {
             let mut current = CowVec::new();
             for n in 0..100u32 {
-                current.push(Arc::new(n));
+                current.push(n);
             }
             let older = current.clone();
+            let mut seen = Seen::default();
+            prop_assert_eq!(changes(&older, &mut seen).len(), 100);
             let mut model: Vec<u32> = (0..100).collect();
             let mut touched = std::collections::BTreeSet::new();
             for (index, value) in writes {
-                *current.get_mut(index).expect("in range") = Arc::new(value);
+                *current.get_mut(index).expect("in range") = value;
                 model[index] = value;
                 touched.insert(index);
             }
             for n in 0..pushes {
-                touched.insert(current.push(Arc::new(7)));
+                touched.insert(current.push(7));
                 model.push(7);
                 prop_assert_eq!(current.len(), 101 + n);
             }
-            prop_assert_eq!(current.iter().map(|n| **n).collect::<Vec<_>>(), model);
-            prop_assert!(older.iter().map(|n| **n).eq(0..100));
-            let mut found = Vec::new();
-            current.for_each_change(&older, |index| found.push(index));
-            prop_assert_eq!(found, touched.into_iter().collect::<Vec<_>>());
+            prop_assert_eq!(current.iter().copied().collect::<Vec<_>>(), model);
+            prop_assert!(older.iter().copied().eq(0..100));
+            let touched: Vec<usize> = touched.into_iter().collect();
+            prop_assert_eq!(changes(&current, &mut seen), touched);
+            prop_assert_eq!(changes(&current, &mut seen), Vec::<usize>::new());
         }
+    }
+
+    #[test]
+    fn two_ways_from_one_state_are_never_mistaken_for_each_other() {
+        let mut left = CowVec::new();
+        left.push(0);
+        let mut right = left.clone();
+        let mut seen = Seen::default();
+        changes(&left, &mut seen);
+        *left.get_mut(0).expect("it is there") = 1;
+        *right.get_mut(0).expect("it is there") = 2;
+        assert_eq!(changes(&left, &mut seen), vec![0]);
+        assert_eq!(changes(&right, &mut seen), vec![0]);
+        assert_eq!(changes(&left, &mut seen), vec![0]);
     }
 
     #[test]

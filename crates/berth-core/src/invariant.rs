@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use crate::amount::{Bytes, GpuUnits, MilliCpu};
 use crate::id::{GangId, NodeId, PodId, QueueId};
+use crate::limits;
 use crate::model::gpu::GpuGrant;
+use crate::model::mig::MigSlices;
 use crate::model::node::Node;
 use crate::model::pod::Phase;
 use crate::model::snapshot::Snapshot;
@@ -104,62 +106,63 @@ pub fn check_node(node: &Node) -> Vec<Violation> {
         found.push(unbalanced("GPUs"));
         return found;
     }
-    for index in 0..shape.gpus().len() {
-        check_gpu(node, index, &mut found);
-    }
+    check_gpus(node, &mut found);
     found
 }
 
-fn check_gpu(node: &Node, index: usize, found: &mut Vec<Violation>) {
-    let (spec, gpu) = (&node.shape.gpus()[index], &node.state.gpus[index]);
-    let name = || node.name.to_string();
-    let (mut compute, mut memory, mut tenants) = (GpuUnits::ZERO, Bytes::ZERO, 0usize);
-    let (mut whole, mut slices) = (0usize, crate::model::mig::MigSlices::NONE);
-    for placement in node.tenants(index) {
-        compute += placement.grant.compute_each();
-        tenants += 1;
-        match placement.grant {
-            GpuGrant::None => {}
-            GpuGrant::Whole { .. } => whole += 1,
-            GpuGrant::Share { memory: held, .. } => memory += held,
-            GpuGrant::Mig { slices: taken, .. } => {
-                if taken.overlaps(slices) {
-                    found.push(Violation::GivenTwice {
-                        node: name(),
-                        gpu: index,
-                    });
+/// What the placements of a node come to on one of its GPUs.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    compute: GpuUnits,
+    shared_memory: Bytes,
+    tenants: u16,
+    whole: u16,
+    slices: MigSlices,
+    slice_twice: bool,
+}
+
+fn check_gpus(node: &Node, found: &mut Vec<Violation>) {
+    let mut held = [Held::default(); limits::GPUS_PER_NODE_MAX];
+    for placement in &node.placements {
+        for index in placement.grant.gpus().iter() {
+            let gpu = &mut held[index];
+            gpu.compute += placement.grant.compute_each();
+            gpu.tenants += 1;
+            match placement.grant {
+                GpuGrant::None | GpuGrant::Vgpu { .. } => {}
+                GpuGrant::Whole { .. } => gpu.whole += 1,
+                GpuGrant::Share { memory, .. } => gpu.shared_memory += memory,
+                GpuGrant::Mig { slices, .. } => {
+                    gpu.slice_twice |= slices.overlaps(gpu.slices);
+                    gpu.slices = gpu.slices.union(slices);
                 }
-                slices = slices.union(taken);
             }
-            GpuGrant::Vgpu { .. } => {}
         }
     }
-    if whole > 1 || (whole == 1 && tenants > 1) {
-        found.push(Violation::GivenTwice {
-            node: name(),
-            gpu: index,
-        });
-    }
-    if compute > GpuUnits::ONE_GPU {
-        found.push(Violation::Overcommitted {
-            node: name(),
-            what: "GPU compute",
-        });
-    }
-    if memory > spec.memory {
-        found.push(Violation::Overcommitted {
-            node: name(),
-            what: "GPU memory",
-        });
-    }
-    let balanced = compute + gpu.free_compute == GpuUnits::ONE_GPU
-        && tenants == usize::from(gpu.tenants)
-        && slices == gpu.mig_used;
-    if !balanced {
-        found.push(Violation::Unbalanced {
-            node: name(),
-            what: "GPU compute",
-        });
+    let gpus = node.shape.gpus().iter().zip(&node.state.gpus);
+    for (index, ((spec, gpu), held)) in gpus.zip(&held).enumerate() {
+        let name = || node.name.to_string();
+        if held.slice_twice || held.whole > 1 || (held.whole == 1 && held.tenants > 1) {
+            found.push(Violation::GivenTwice {
+                node: name(),
+                gpu: index,
+            });
+        }
+        if held.compute > GpuUnits::ONE_GPU {
+            let (node, what) = (name(), "GPU compute");
+            found.push(Violation::Overcommitted { node, what });
+        }
+        if held.shared_memory > spec.memory {
+            let (node, what) = (name(), "GPU memory");
+            found.push(Violation::Overcommitted { node, what });
+        }
+        let balanced = held.compute + gpu.free_compute == GpuUnits::ONE_GPU
+            && held.tenants == gpu.tenants
+            && held.slices == gpu.mig_used;
+        if !balanced {
+            let (node, what) = (name(), "GPU compute");
+            found.push(Violation::Unbalanced { node, what });
+        }
     }
 }
 

@@ -315,7 +315,11 @@ impl Draft {
     pub(crate) fn reserve(&mut self, id: PodId, node: NodeId, grant: GpuGrant) {
         let spec = &self.pod(id).expect("the cycle decides on what waits").spec;
         let (queue, request) = (spec.queue, *self.catalog.task(spec.task));
-        self.node_mut(node).charge(Placement { pod: id, request, grant });
+        self.node_mut(node).charge(Placement {
+            pod: id,
+            request,
+            grant,
+        });
         self.charge_queues(queue, grant.equivalents());
     }
 

@@ -232,7 +232,12 @@ impl GpuSet {
 
     /// The indices in ascending order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..limits::GPUS_PER_NODE_MAX).filter(move |&index| self.contains(index))
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let index = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (index < u32::BITS).then_some(index as usize)
+        })
     }
 }
 

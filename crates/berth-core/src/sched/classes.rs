@@ -3,7 +3,7 @@
 //! Invariant: nodes of one class are the same to every filter and score, since these see the shape
 //! and the state alone. The table is bounded; when it is full, it starts afresh.
 
-use indexmap::IndexMap;
+use indexmap::{Equivalent, IndexMap};
 use rustc_hash::FxBuildHasher;
 
 use crate::id::TaskTypeId;
@@ -17,13 +17,36 @@ pub(super) const NO_FIT: Score = Score::MIN;
 /// What a cell says where nobody has asked yet.
 const UNKNOWN: Score = Score::MIN + 1;
 
+/// States of each node for which there is room, so that starting afresh stays rare.
+const STATES_A_NODE: usize = 4;
+
 /// A class, while the table lasts.
 pub(super) type ClassId = u32;
+
+/// What nodes of one class have in common.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key {
+    shape: ShapeId,
+    state: NodeState,
+}
+
+/// A [`Key`] that has yet to be copied. Hashes as its owned form.
+#[derive(Debug, Hash)]
+struct KeyRef<'a> {
+    shape: ShapeId,
+    state: &'a NodeState,
+}
+
+impl Equivalent<Key> for KeyRef<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        self.shape == key.shape && *self.state == key.state
+    }
+}
 
 /// Scores by class and task type.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
-    by_state: IndexMap<(ShapeId, NodeState), ClassId, FxBuildHasher>,
+    by_state: IndexMap<Key, ClassId, FxBuildHasher>,
     /// Row by class, column by task type.
     cells: Vec<Score>,
     columns: usize,
@@ -38,9 +61,13 @@ impl Classes {
         }
     }
 
-    /// Whether a class more, or a task type beyond the columns, asks for a fresh start.
-    pub(super) fn must_start_afresh(&self, task_types: usize) -> bool {
-        task_types > self.columns || self.cells.len() >= limits::SCORE_CELLS_MAX
+    /// Whether a class more, or a task type beyond the columns, asks for a fresh start. A cluster of
+    /// `nodes` is always given room for several states of each.
+    pub(super) fn must_start_afresh(&self, task_types: usize, nodes: usize) -> bool {
+        let live = nodes * STATES_A_NODE;
+        task_types > self.columns
+            || self.by_state.len() >= limits::NODE_STATES_MAX.max(live)
+            || self.cells.len() >= limits::SCORE_CELLS_MAX.max(live * self.columns)
     }
 
     /// Forgets every score; classes stay.
@@ -50,13 +77,15 @@ impl Classes {
 
     /// The class of `node`.
     pub(super) fn class_of(&mut self, node: &Node) -> ClassId {
-        let fresh = u32::try_from(self.by_state.len()).expect("cells are bounded");
-        let entry = self.by_state.entry((node.shape_id, node.state.clone()));
-        let class = *entry.or_insert(fresh);
-        if class == fresh {
-            self.cells.resize(self.cells.len() + self.columns, UNKNOWN);
+        let (shape, state) = (node.shape_id, &node.state);
+        if let Some(&known) = self.by_state.get(&KeyRef { shape, state }) {
+            return known;
         }
-        class
+        let fresh = u32::try_from(self.by_state.len()).expect("states are bounded");
+        let state = state.clone();
+        self.by_state.insert(Key { shape, state }, fresh);
+        self.cells.resize(self.cells.len() + self.columns, UNKNOWN);
+        fresh
     }
 
     /// The score of `task` on nodes of `class`, if somebody has asked before.

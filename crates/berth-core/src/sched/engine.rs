@@ -73,13 +73,16 @@ impl Engine {
                             next
                         })
                 }
-                Alike::Gang { gang } => self
-                    .offer_gang(&mut draft, key, gang, stream)
-                    .map(|(binds, rest)| {
-                        decisions.binds.extend(binds);
-                        decisions.waiting.extend(rest.map(|hindrance| (key, hindrance)));
-                        None
-                    }),
+                Alike::Gang { gang } => {
+                    self.offer_gang(&mut draft, key, gang, stream)
+                        .map(|(binds, rest)| {
+                            decisions.binds.extend(binds);
+                            decisions
+                                .waiting
+                                .extend(rest.map(|hindrance| (key, hindrance)));
+                            None
+                        })
+                }
             };
             match outcome {
                 Ok(next) => turns.extend(next),
@@ -204,7 +207,9 @@ impl Engine {
                 Ok((binds, rest)) => {
                     mended.insert(key);
                     decisions.binds.extend(binds);
-                    decisions.waiting.extend(rest.map(|hindrance| (key, hindrance)));
+                    decisions
+                        .waiting
+                        .extend(rest.map(|hindrance| (key, hindrance)));
                 }
                 Err(_) => {
                     for pod in bound_members(draft, gang) {
@@ -248,7 +253,9 @@ fn next_turn(draft: &Snapshot, key: &GroupKey) -> Option<Turn> {
 /// the beginning: a place that the engine gives a single pod is reserved, not bound.
 fn next_of_group(draft: &Snapshot, key: &GroupKey, age: &Age) -> Option<Turn> {
     let group = draft.pending().get(key)?;
-    let (age, &pod) = group.range((Bound::Excluded(age), Bound::Unbounded)).next()?;
+    let (age, &pod) = group
+        .range((Bound::Excluded(age), Bound::Unbounded))
+        .next()?;
     Some(Reverse((key.priority, age.clone(), *key, pod)))
 }
 

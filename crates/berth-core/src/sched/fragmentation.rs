@@ -7,6 +7,8 @@
 //! order of the floating-point additions is part of the definition: seven class sums in order of
 //! the target tasks, then six of them in a fixed order. Don't reorder.
 
+use serde::{Deserialize, Serialize};
+
 use crate::amount::{GpuUnits, MilliCpu};
 use crate::limits;
 use crate::model::gpu::ModelSet;
@@ -29,6 +31,19 @@ pub struct TargetTask {
     pub models: ModelSet,
     /// How often it was seen, relative to the others.
     pub count: u64,
+}
+
+/// What a workload tells tasks apart by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TaskKind {
+    /// CPU of one task.
+    pub cpu: MilliCpu,
+    /// Compute on each GPU; zero for a task without GPU.
+    pub compute_each: GpuUnits,
+    /// Number of GPUs; more than one means whole GPUs.
+    pub gpus: u8,
+    /// Models that will do.
+    pub models: ModelSet,
 }
 
 /// The mix of tasks that the cluster should keep room for.
@@ -146,6 +161,22 @@ impl TargetWorkload {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
+    }
+
+    /// The tasks of the workload in its order, each with its part of the whole, which add up to one.
+    pub fn tasks(&self) -> impl Iterator<Item = (TaskKind, f64)> + '_ {
+        self.tasks.iter().map(|task| {
+            let compute_each = task.size.map_or(GpuUnits::ZERO, |at| {
+                GpuUnits(i64::from(self.sizes[at]))
+            });
+            let kind = TaskKind {
+                cpu: MilliCpu(task.cpu),
+                compute_each,
+                gpus: u8::try_from(task.gpus).expect("made from a u8"),
+                models: task.models,
+            };
+            (kind, task.popularity)
+        })
     }
 
     /// Expected GPU, in thousandths, that a task of the workload can't use on a node with `cpu`

@@ -1,6 +1,6 @@
 //! The memory of an engine: what fits where and how well, for every task type in use.
 //!
-//! Cost follows change, not size: a node whose `Arc` is the same as last time is the same; nodes in
+//! Cost follows change, not size: a node whose stamp is the same as last time is the same; nodes in
 //! the same state and of the same shape form an equivalence class that is scored once a task type;
 //! and each task type has a tournament tree over the nodes, so that the best one is read off the
 //! root and a changed node costs one path. Invariant: [`ScoreIndex::best`] answers as a scan over
@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use crate::cow::CowVec;
+use crate::cow::{CowVec, Seen};
 use crate::id::{NodeId, TaskTypeId};
 use crate::limits;
 use crate::model::node::Node;
@@ -20,7 +20,7 @@ use crate::sched::policy::{Place, Policy, Score};
 /// What fits where and how well.
 #[derive(Debug, Default)]
 pub struct ScoreIndex {
-    seen: CowVec<Arc<Node>>,
+    seen: Seen,
     /// Leaf of each node: its rank by name.
     rank: Vec<u32>,
     /// Node of each leaf.
@@ -56,30 +56,31 @@ impl ScoreIndex {
     /// Takes note of what has changed since the last call.
     pub fn sync(&mut self, snapshot: &Snapshot) {
         let (nodes, task_types) = (snapshot.nodes(), snapshot.catalog().n_task_types());
-        if nodes.len() != self.seen.len() {
+        if nodes.len() != self.node_at.len() {
             self.start_afresh(nodes);
         }
-        if self.classes.must_start_afresh(task_types) {
+        if self.classes.must_start_afresh(task_types, nodes.len()) {
             self.classes = Classes::with_columns(task_types);
-            self.class_of = self
-                .seen
+            self.class_of = nodes
                 .iter()
                 .map(|node| self.classes.class_of(node))
                 .collect();
         }
-        let mut changed = std::mem::take(&mut self.log);
-        let before = changed.len();
-        nodes.for_each_change(&self.seen, |index| changed.push(NodeId::at(index)));
-        self.log = changed;
-        for at in before..self.log.len() {
-            let id = self.log[at];
-            self.latest[id.index()] = self.log_start + at;
-            let node = nodes.get(id.index()).expect("a changed node exists");
-            self.class_of[id.index()] = self.classes.class_of(node);
-        }
-        if before != self.log.len() {
-            self.seen = nodes.clone();
-        }
+        let Self {
+            seen,
+            log,
+            latest,
+            class_of,
+            classes,
+            log_start,
+            ..
+        } = self;
+        nodes.for_each_change(seen, |index| {
+            let node = nodes.get(index).expect("a changed node exists");
+            class_of[index] = classes.class_of(node);
+            latest[index] = *log_start + log.len();
+            log.push(NodeId::at(index));
+        });
         if self.log.len() > limits::CHANGE_LOG_MAX {
             self.log_start += self.log.len();
             self.log.clear();
@@ -203,10 +204,8 @@ impl ScoreIndex {
 
     /// Forgets everything when the set of nodes has changed: ranks are by name.
     fn start_afresh(&mut self, nodes: &CowVec<Arc<Node>>) {
-        *self = Self {
-            seen: nodes.clone(),
-            ..Self::default()
-        };
+        *self = Self::default();
+        nodes.for_each_change(&mut self.seen, |_| {});
         let mut by_name: Vec<(&str, NodeId)> = nodes
             .iter()
             .enumerate()

@@ -5,6 +5,7 @@
 //! node have been recounted with the decisions in them. Not here: clocks and threads; the caller
 //! paces the loop.
 
+use crate::cow::Seen;
 use crate::invariant::{self, Violation};
 use crate::model::draft::Draft;
 use crate::model::snapshot::{GroupKey, Snapshot};
@@ -36,6 +37,8 @@ pub struct Scheduler<C> {
     index: Draft,
     engine: Engine,
     stream: Stream,
+    /// The nodes as they were when their books were last recounted.
+    checked: Seen,
     waiting: Vec<(GroupKey, Hindrance)>,
 }
 
@@ -57,6 +60,7 @@ impl<C: Cluster> Scheduler<C> {
             index,
             engine: Engine::new(profile),
             stream,
+            checked: Seen::default(),
             waiting: Vec::new(),
         }
     }
@@ -79,7 +83,6 @@ impl<C: Cluster> Scheduler<C> {
     /// If the decisions break an invariant. Nothing has been acted upon; the index shows the rejected
     /// decisions, for the post-mortem, and is good for nothing else: start anew from the cluster.
     pub fn step(&mut self, until: Time) -> Result<Option<Step>, Vec<Violation>> {
-        let before = self.index.nodes().clone();
         let Some(now) = self.cluster.observe(&mut self.index, until) else {
             return Ok(None);
         };
@@ -96,7 +99,7 @@ impl<C: Cluster> Scheduler<C> {
         }
         let mut violations = Vec::new();
         let nodes = self.index.nodes();
-        nodes.for_each_change(&before, |index| {
+        nodes.for_each_change(&mut self.checked, |index| {
             let node = nodes.get(index).expect("a changed node exists");
             violations.extend(invariant::check_node(node));
         });

@@ -1,0 +1,685 @@
+//! Every way to fill up a node, counted and weighed: the partition function of its completions.
+//!
+//! A completion is a sequence of tasks of the workload for each card that still has room, and one
+//! for the CPU beside; its weight is the product of the weights of its tasks. With `w_r(c)` the
+//! weight of all ways to use exactly `c` columns of CPU on a card with `r` units free,
+//!
+//! ```text
+//! w_r(c) = [c = 0] + sum over shares j that need u_j <= r units: w_j w_{r - u_j}(c - c_j)
+//! E_0(c) = [c = 0] + sum over tasks without GPU: w_j E_0(c - c_j)
+//! E_k    = E_{k-1} * w_card + sum over tasks of n_j > 1 cards: w_j E_{k - n_j}(. - c_j)
+//! Z      = sum over c <= C of (E_k * w_{r_1} * w_{r_2} * ...)(c)
+//! ```
+//!
+//! where `*` is convolution and `w_card` is `w_100` plus the tasks of one whole card.
+//!
+//! Invariant: nothing overflows. Every weight is scaled by `exp(-mu)` a unit of GPU and
+//! `exp(-lambda)` a column of CPU, with `mu` and `lambda` half of the rates at which the tables grow
+//! at most, so that what grows fills the upper half of the exponents and what doesn't the lower; the
+//! number of cards looked at is bounded so that both halves suffice. Entries of a table don't depend
+//! on its length, nor on what was asked before. Not here: nodes, tasks and prices by name.
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+/// Units of GPU that one card has here.
+pub(super) const CARD: usize = 100;
+
+/// Cards of one node that completions are counted for. What a node has beyond them isn't scarce.
+pub(super) const CARDS_MAX: usize = 16;
+
+/// Natural logarithm that stays within doubles, with room for the number of completions: doubles
+/// reach from -745 to 709, and half of the growth goes each way.
+const GROWTH_MAX: f64 = 1200.0;
+
+/// Below this an entry counts as nothing: it could only slow the arithmetic down.
+const NOTHING: f64 = 1e-290;
+
+/// Products remembered before the memory of them starts afresh: 40 MB.
+const PRODUCTS_MAX: usize = 8_192;
+
+/// Nodes remembered before the memory of them starts afresh.
+const NODES_MAX: usize = 65_536;
+
+/// A kind of task in units of the tables, with the natural logarithm of its weight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Step {
+    /// Columns of CPU.
+    pub(super) cpu: usize,
+    /// Units on each card; none for a task without GPU.
+    pub(super) units: usize,
+    /// Number of cards; none for a task without GPU.
+    pub(super) cards: usize,
+    /// Natural logarithm of the weight.
+    pub(super) ln_weight: f64,
+}
+
+/// What completions depend on: free columns, free cards, and the units free on cards in part use,
+/// ascending, without those that no share fits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Room {
+    pub(super) columns: u16,
+    pub(super) cards: u8,
+    pub(super) parts: SmallVec<[u8; 16]>,
+}
+
+/// A weight for each exact use of CPU, and its running sum.
+#[derive(Debug, Clone, Default)]
+struct Table {
+    /// By columns used.
+    at: Vec<f64>,
+    /// `upto[c]` is the weight of all that use at most `c` columns, scaled to `c`.
+    upto: Vec<f64>,
+    /// The same from the far end, so that inner products run forwards.
+    upto_reversed: Vec<f64>,
+    /// Uses that have a weight.
+    used: Vec<u32>,
+}
+
+/// A task of a group, with its weight after scaling.
+#[derive(Debug, Clone, Copy)]
+struct Scaled {
+    kind: usize,
+    cpu: usize,
+    units: usize,
+    cards: usize,
+    weight: f64,
+}
+
+/// The tables for one set of kinds.
+#[derive(Debug)]
+pub(super) struct Tables {
+    columns: usize,
+    cards: usize,
+    n_kinds: usize,
+    /// Scale of a unit of GPU, natural logarithm.
+    mu: f64,
+    /// Scale of a column of CPU, natural logarithm.
+    lambda: f64,
+    shares: Vec<Scaled>,
+    singles: Vec<Scaled>,
+    multis: Vec<Scaled>,
+    hosts: Vec<Scaled>,
+    /// The most units that shares can use of a card with so many free.
+    usable: [u8; CARD + 1],
+    /// `w_r`, by units free.
+    parts: Vec<Table>,
+    /// `w_card`.
+    card: Table,
+    /// `E_k`, by free cards.
+    open: Vec<Table>,
+    products: IndexMap<Factors, Product, FxBuildHasher>,
+    nodes: IndexMap<Room, Completions, FxBuildHasher>,
+}
+
+/// What a product is of: the number of free cards, or [`NO_CARDS`] where `E` isn't in it, then the
+/// parts, ascending.
+type Factors = SmallVec<[u8; 18]>;
+
+/// Marks a product without `E`.
+const NO_CARDS: u8 = u8::MAX;
+
+#[derive(Debug)]
+struct Product {
+    at: Vec<f64>,
+    upto: Vec<f64>,
+    /// Entries from here on are nothing.
+    end: usize,
+}
+
+/// What is known of the completions of a room.
+#[derive(Debug)]
+struct Completions {
+    room: Room,
+    ln_total: f64,
+    /// The whole product.
+    all: u32,
+    /// Without `E`.
+    beside_cards: Option<u32>,
+    /// With one free card less.
+    beside_card: Option<u32>,
+    /// Without one of the parts, by position of the first like it.
+    beside_part: SmallVec<[Option<u32>; 8]>,
+}
+
+/// A remembered room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RoomId(usize);
+
+/// Where a share goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum From {
+    /// A card that nobody uses.
+    FreeCard,
+    /// A card in part use with so many usable units.
+    Part(u8),
+}
+
+impl Tables {
+    /// The tables of `steps` for nodes with less than `columns` columns of CPU and at most `cards`
+    /// cards.
+    pub(super) fn new(steps: &[Step], columns: usize, cards: usize) -> Self {
+        let suits = |step: &&Step| {
+            step.cpu < columns && step.cards <= cards && step.units <= CARD && step.ln_weight.is_finite()
+        };
+        let gpu = |step: &&Step| step.cards > 0 && step.units > 0;
+        let host = |step: &&Step| step.cards == 0 && step.cpu > 0;
+        let per_column = growth(
+            steps.iter().filter(suits).filter(host).map(|step| (step.ln_weight, step.cpu)),
+        );
+        let of_gpu = steps.iter().filter(suits).filter(gpu);
+        let per_unit = growth(of_gpu.map(|step| {
+            (step.ln_weight - per_column * step.cpu as f64, step.units * step.cards)
+        }));
+        let left = GROWTH_MAX - per_column * columns as f64;
+        let bearable = (left / (per_unit * CARD as f64)).clamp(1.0, CARDS_MAX as f64) as usize;
+        let cards = cards.min(bearable);
+        let (mu, lambda) = (per_unit / 2.0, per_column / 2.0);
+        let scaled = |(kind, step): (usize, &Step)| {
+            let ln = step.ln_weight
+                - mu * (step.units * step.cards) as f64
+                - lambda * step.cpu as f64;
+            Scaled {
+                kind,
+                cpu: step.cpu,
+                units: step.units,
+                cards: step.cards,
+                weight: libm::exp(ln),
+            }
+        };
+        let all: Vec<Scaled> = steps
+            .iter()
+            .enumerate()
+            .filter(|(_, step)| suits(step) && (gpu(step) || host(step)) && step.cards <= cards)
+            .map(scaled)
+            .collect();
+        let group = |wanted: &dyn Fn(&Scaled) -> bool| -> Vec<Scaled> {
+            all.iter().copied().filter(|step| wanted(step)).collect()
+        };
+        let mut tables = Self {
+            columns,
+            cards,
+            n_kinds: steps.len(),
+            mu,
+            lambda,
+            shares: group(&|step| step.cards == 1 && step.units < CARD),
+            singles: group(&|step| step.cards == 1 && step.units == CARD),
+            multis: group(&|step| step.cards > 1),
+            hosts: group(&|step| step.cards == 0),
+            usable: [0; CARD + 1],
+            parts: Vec::new(),
+            card: Table::default(),
+            open: Vec::new(),
+            products: IndexMap::default(),
+            nodes: IndexMap::default(),
+        };
+        tables.fill();
+        tables
+    }
+
+    /// The most units that shares can use of a card in part use with `units` free.
+    pub(super) fn usable(&self, units: usize) -> u8 {
+        self.usable[units.min(CARD - 1)]
+    }
+
+    /// Columns that a node can have free at most.
+    pub(super) fn columns_max(&self) -> usize {
+        self.columns - 1
+    }
+
+    /// Cards that are looked at, at most.
+    pub(super) fn cards_max(&self) -> usize {
+        self.cards
+    }
+
+    fn fill(&mut self) {
+        for units in 1..=CARD {
+            let after = |share: &Scaled| units.checked_sub(share.units);
+            let most = self.shares.iter().filter_map(|share| {
+                let left = after(share)?;
+                Some(share.units + usize::from(self.usable[left]))
+            });
+            self.usable[units] = u8::try_from(most.max().unwrap_or(0)).expect("at most a card");
+        }
+        for units in 0..=CARD {
+            let usable = usize::from(self.usable[units]);
+            let mut at = vec![0.0; self.columns];
+            if usable < units {
+                let scale = libm::exp(-self.mu * (units - usable) as f64);
+                add_shifted(&mut at, &self.parts[usable].at, 0, scale);
+            } else {
+                at[0] = libm::exp(-self.mu * units as f64);
+                for share in self.shares.iter().filter(|share| share.units <= units) {
+                    let rest = &self.parts[units - share.units].at;
+                    add_shifted(&mut at, rest, share.cpu, share.weight);
+                }
+            }
+            self.parts.push(Table::new(at, self.lambda));
+        }
+        let mut at = self.parts[CARD].at.clone();
+        for single in &self.singles {
+            at[single.cpu] += single.weight;
+        }
+        self.card = Table::new(at, self.lambda);
+        let mut at = vec![0.0; self.columns];
+        at[0] = 1.0;
+        for used in 1..self.columns {
+            for host in self.hosts.iter().filter(|host| host.cpu <= used) {
+                at[used] += host.weight * at[used - host.cpu];
+            }
+        }
+        self.open.push(Table::new(at, self.lambda));
+        for free in 1..=self.cards {
+            let mut at = vec![0.0; self.columns];
+            for &used in &self.card.used {
+                let used = used as usize;
+                add_shifted(&mut at, &self.open[free - 1].at, used, self.card.at[used]);
+            }
+            for multi in self.multis.iter().filter(|multi| multi.cards <= free) {
+                add_shifted(&mut at, &self.open[free - multi.cards].at, multi.cpu, multi.weight);
+            }
+            self.open.push(Table::new(at, self.lambda));
+        }
+    }
+
+    /// Looks `room` up; works it out if need be. Holds until the next call.
+    pub(super) fn room(&mut self, room: &Room) -> RoomId {
+        if let Some(known) = self.nodes.get_index_of(room) {
+            return RoomId(known);
+        }
+        if self.nodes.len() >= NODES_MAX || self.products.len() >= PRODUCTS_MAX {
+            self.nodes.clear();
+            self.products.clear();
+        }
+        let mut factors: Factors = SmallVec::new();
+        factors.push(room.cards);
+        factors.extend_from_slice(&room.parts);
+        let all = self.product(&factors);
+        let total = self.products[all].upto[usize::from(room.columns)];
+        let (at, _) = self.nodes.insert_full(
+            room.clone(),
+            Completions {
+                room: room.clone(),
+                ln_total: ln(total),
+                all: small(all),
+                beside_cards: None,
+                beside_card: None,
+                beside_part: SmallVec::from_elem(None, room.parts.len()),
+            },
+        );
+        RoomId(at)
+    }
+
+    /// Change of the logarithm of Z when the room shrinks to `columns` and nothing else.
+    pub(super) fn after_host(&self, id: RoomId, columns: usize) -> f64 {
+        let node = &self.nodes[id.0];
+        let total = self.products[node.all as usize].upto[columns];
+        self.change(node, total, columns, 0)
+    }
+
+    /// Change of the logarithm of Z when `cards` free cards go, of which `left` remain, and CPU
+    /// down to `columns`.
+    pub(super) fn after_whole(&mut self, id: RoomId, left: usize, columns: usize) -> f64 {
+        let known = usize::from(self.nodes[id.0].room.cards);
+        let left = left.min(known);
+        if left == known {
+            return self.after_host(id, columns);
+        }
+        let beside = self.beside_cards(id);
+        let total = inner(&self.products[beside], &self.open[left], columns);
+        self.change(&self.nodes[id.0], total, columns, known - left)
+            + self.mu * 0.0
+    }
+
+    /// Change of the logarithm of Z when a share goes onto a card that has `left` usable units
+    /// afterwards, and CPU down to `columns`.
+    pub(super) fn after_share(&mut self, id: RoomId, from: From, left: u8, columns: usize) -> f64 {
+        let (beside, before) = match from {
+            From::FreeCard if self.nodes[id.0].room.cards > 0 => (self.beside_card(id), CARD),
+            From::Part(units) => match self.beside_part(id, units) {
+                Some(beside) => (beside, usize::from(units)),
+                None => return self.after_host(id, columns),
+            },
+            From::FreeCard => return self.after_host(id, columns),
+        };
+        let left = usize::from(left);
+        let total = inner(&self.products[beside], &self.parts[left], columns);
+        let node = &self.nodes[id.0];
+        ln(total) - node.ln_total
+            - self.lambda * (usize::from(node.room.columns) - columns) as f64
+            - self.mu * (before - left) as f64
+    }
+
+    fn change(&self, node: &Completions, total: f64, columns: usize, cards: usize) -> f64 {
+        ln(total) - node.ln_total
+            - self.lambda * (usize::from(node.room.columns) - columns) as f64
+            - self.mu * (CARD * cards) as f64
+    }
+
+    fn beside_cards(&mut self, id: RoomId) -> usize {
+        if let Some(known) = self.nodes[id.0].beside_cards {
+            return known as usize;
+        }
+        let mut factors: Factors = SmallVec::new();
+        factors.push(NO_CARDS);
+        factors.extend_from_slice(&self.nodes[id.0].room.parts);
+        let product = self.product(&factors);
+        self.nodes[id.0].beside_cards = Some(small(product));
+        product
+    }
+
+    fn beside_card(&mut self, id: RoomId) -> usize {
+        if let Some(known) = self.nodes[id.0].beside_card {
+            return known as usize;
+        }
+        let room = &self.nodes[id.0].room;
+        let mut factors: Factors = SmallVec::new();
+        factors.push(room.cards - 1);
+        factors.extend_from_slice(&room.parts);
+        let product = self.product(&factors);
+        self.nodes[id.0].beside_card = Some(small(product));
+        product
+    }
+
+    fn beside_part(&mut self, id: RoomId, units: u8) -> Option<usize> {
+        let node = &self.nodes[id.0];
+        let at = node.room.parts.iter().position(|&part| part == units)?;
+        if let Some(known) = node.beside_part[at] {
+            return Some(known as usize);
+        }
+        let mut factors: Factors = SmallVec::new();
+        factors.push(node.room.cards);
+        factors.extend_from_slice(&node.room.parts[..at]);
+        factors.extend_from_slice(&node.room.parts[at + 1..]);
+        let product = self.product(&factors);
+        self.nodes[id.0].beside_part[at] = Some(small(product));
+        Some(product)
+    }
+
+    /// The product of `factors`, from the one without the last of them.
+    fn product(&mut self, factors: &Factors) -> usize {
+        if let Some(known) = self.products.get_index_of(factors) {
+            return known;
+        }
+        let (at, upto) = if let [free] = factors[..] {
+            if free == NO_CARDS {
+                let mut at = vec![0.0; self.columns];
+                at[0] = 1.0;
+                let upto = running_sum(&at, self.lambda);
+                (at, upto)
+            } else {
+                let open = &self.open[usize::from(free)];
+                (open.at.clone(), open.upto.clone())
+            }
+        } else {
+            let mut parent = factors.clone();
+            let last = parent.pop().expect("a product has a factor");
+            let parent = self.product(&parent);
+            let (parent, part) = (&self.products[parent], &self.parts[usize::from(last)]);
+            let mut at = vec![0.0; self.columns];
+            for &used in &part.used {
+                let used = used as usize;
+                let end = parent.end.min(self.columns - used);
+                add_shifted(&mut at, &parent.at[..end], used, part.at[used]);
+            }
+            clear_nothings(&mut at);
+            let upto = running_sum(&at, self.lambda);
+            (at, upto)
+        };
+        let end = at.iter().rposition(|&entry| entry > 0.0).map_or(0, |last| last + 1);
+        let (index, _) = self.products.insert_full(factors.clone(), Product { at, upto, end });
+        index
+    }
+
+    /// Adds the expected number of tasks of each kind in a random completion of each of `rooms`,
+    /// drawn by weight, times its multiplicity, to `expected`.
+    ///
+    /// One pass forwards has made the tables; this is the one backwards: `flow[c]` is how often a
+    /// random completion goes through entry `c` of a table, and it is handed on to the entries that
+    /// made it up in proportion.
+    pub(super) fn expected_use(&mut self, rooms: &[(Room, f64)], expected: &mut [f64]) {
+        assert_eq!(expected.len(), self.n_kinds, "one sum a kind");
+        let nothing = vec![0.0; self.columns];
+        let mut parts = vec![nothing.clone(); CARD + 1];
+        let mut open = vec![nothing.clone(); self.cards + 1];
+        for (room, times) in rooms {
+            self.enter(room, *times, &mut parts, &mut open);
+        }
+        let mut card = nothing;
+        for free in (1..=self.cards).rev() {
+            let (before, from) = open.split_at_mut(free);
+            self.split_open(free, &from[0], before, &mut card, expected);
+        }
+        self.split_hosts(&mut open[0], expected);
+        let ratio = ratios(&card, &self.card.at);
+        for single in &self.singles {
+            expected[single.kind] += ratio[single.cpu] * single.weight;
+        }
+        for (flow, (ratio, at)) in parts[CARD].iter_mut().zip(ratio.iter().zip(&self.parts[CARD].at)) {
+            *flow += ratio * at;
+        }
+        for units in (1..=CARD).rev() {
+            let (before, from) = parts.split_at_mut(units);
+            let from = &from[0];
+            if from.iter().all(|&flow| flow == 0.0) {
+                continue;
+            }
+            let usable = usize::from(self.usable[units]);
+            if usable < units {
+                for (to, flow) in before[usable].iter_mut().zip(from) {
+                    *to += flow;
+                }
+                continue;
+            }
+            let ratio = ratios(from, &self.parts[units].at);
+            for share in self.shares.iter().filter(|share| share.units <= units) {
+                let left = units - share.units;
+                expected[share.kind] += hand_on(
+                    &mut before[left],
+                    &self.parts[left].at,
+                    &ratio[share.cpu..],
+                    share.weight,
+                );
+            }
+        }
+    }
+
+    /// Where the random completions of `room` enter the tables.
+    fn enter(&mut self, room: &Room, times: f64, parts: &mut [Vec<f64>], open: &mut [Vec<f64>]) {
+        let id = self.room(room);
+        let columns = usize::from(room.columns);
+        let total = self.products[self.nodes[id.0].all as usize].upto[columns];
+        if total <= 0.0 {
+            return;
+        }
+        let scale = times / total;
+        let beside = self.beside_cards(id);
+        let (upto, cards) = (&self.products[beside].upto, usize::from(room.cards));
+        let at = &self.open[cards].at;
+        for used in 0..=columns {
+            open[cards][used] += at[used] * upto[columns - used] * scale;
+        }
+        for &units in &room.parts {
+            let beside = self.beside_part(id, units).expect("the part is in the room");
+            let (upto, part) = (&self.products[beside].upto, &self.parts[usize::from(units)]);
+            for &used in part.used.iter().take_while(|&&used| used as usize <= columns) {
+                let used = used as usize;
+                parts[usize::from(units)][used] += part.at[used] * upto[columns - used] * scale;
+            }
+        }
+    }
+
+    /// Hands the flow of `E_free` on to `E` with fewer cards and to `w_card`.
+    fn split_open(
+        &self,
+        free: usize,
+        from: &[f64],
+        before: &mut [Vec<f64>],
+        card: &mut [f64],
+        expected: &mut [f64],
+    ) {
+        if from.iter().all(|&flow| flow == 0.0) {
+            return;
+        }
+        let ratio = ratios(from, &self.open[free].at);
+        let rest = &self.open[free - 1].at;
+        for &used in &self.card.used {
+            let used = used as usize;
+            card[used] +=
+                hand_on(&mut before[free - 1], rest, &ratio[used..], self.card.at[used]);
+        }
+        for multi in self.multis.iter().filter(|multi| multi.cards <= free) {
+            let left = free - multi.cards;
+            expected[multi.kind] +=
+                hand_on(&mut before[left], &self.open[left].at, &ratio[multi.cpu..], multi.weight);
+        }
+    }
+
+    /// Hands the flow of `E_0` on to itself, from the far end.
+    fn split_hosts(&self, flow: &mut [f64], expected: &mut [f64]) {
+        let at = &self.open[0].at;
+        for used in (1..self.columns).rev() {
+            if flow[used] == 0.0 || at[used] <= 0.0 {
+                continue;
+            }
+            let ratio = flow[used] / at[used];
+            for host in self.hosts.iter().filter(|host| host.cpu <= used) {
+                let handed = ratio * host.weight * at[used - host.cpu];
+                expected[host.kind] += handed;
+                flow[used - host.cpu] += handed;
+            }
+        }
+    }
+
+    /// `ln Z` of a room, free of scales.
+    #[cfg(test)]
+    pub(super) fn ln_total(&mut self, room: &Room) -> f64 {
+        let id = self.room(room);
+        let parts: usize = room.parts.iter().map(|&part| usize::from(part)).sum();
+        let units = CARD * usize::from(room.cards) + parts;
+        self.nodes[id.0].ln_total
+            + self.lambda * f64::from(room.columns)
+            + self.mu * units as f64
+    }
+}
+
+impl Table {
+    fn new(mut at: Vec<f64>, lambda: f64) -> Self {
+        clear_nothings(&mut at);
+        let upto = running_sum(&at, lambda);
+        let upto_reversed = upto.iter().rev().copied().collect();
+        let used = (0..at.len()).filter(|&used| at[used] > 0.0).map(small).collect();
+        Self { at, upto, upto_reversed, used }
+    }
+}
+
+/// The rate at which the weight of sequences of `steps` grows with their length: the root of
+/// `sum of weight exp(-rate length) = 1`, from above; zero if the weights add up to less than one.
+fn growth(steps: impl Iterator<Item = (f64, usize)> + Clone) -> f64 {
+    let n = steps.clone().count();
+    if n == 0 {
+        return 0.0;
+    }
+    let most = |extra: f64| {
+        let rates = steps.clone().map(|(ln_weight, length)| (ln_weight + extra) / length as f64);
+        rates.fold(0.0, f64::max)
+    };
+    let (mut low, mut high) = (most(0.0), most(libm::log(n as f64)));
+    for _ in 0..24 {
+        let middle = 0.5 * (low + high);
+        let sum: f64 = steps
+            .clone()
+            .map(|(ln_weight, length)| libm::exp(ln_weight - middle * length as f64))
+            .sum();
+        if sum <= 1.0 {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
+/// `to[c + by] += weight from[c]`.
+fn add_shifted(to: &mut [f64], from: &[f64], by: usize, weight: f64) {
+    for (to, from) in to[by..].iter_mut().zip(from) {
+        *to += weight * from;
+    }
+}
+
+/// Hands flow on along one kind of step: `to[c] += ratio[c] weight at[c]`; returns how much.
+fn hand_on(to: &mut [f64], at: &[f64], ratio: &[f64], weight: f64) -> f64 {
+    let mut sums = [0.0; 4];
+    let n = ratio.len().min(at.len()).min(to.len());
+    let (to, at, ratio) = (&mut to[..n], &at[..n], &ratio[..n]);
+    let mut to = to.chunks_exact_mut(4);
+    let (mut at, mut ratio) = (at.chunks_exact(4), ratio.chunks_exact(4));
+    for ((to, at), ratio) in (&mut to).zip(&mut at).zip(&mut ratio) {
+        for lane in 0..4 {
+            let handed = ratio[lane] * weight * at[lane];
+            to[lane] += handed;
+            sums[lane] += handed;
+        }
+    }
+    let rest = to.into_remainder().iter_mut().zip(at.remainder()).zip(ratio.remainder());
+    for ((to, at), ratio) in rest {
+        let handed = ratio * weight * at;
+        *to += handed;
+        sums[0] += handed;
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
+}
+
+/// Flow by weight, nothing where there is no weight.
+fn ratios(flow: &[f64], at: &[f64]) -> Vec<f64> {
+    let ratio = |(&flow, &at): (&f64, &f64)| if at > 0.0 { flow / at } else { 0.0 };
+    flow.iter().zip(at).map(ratio).collect()
+}
+
+/// `sum over c <= columns of product(c) table.upto(columns - c)`.
+fn inner(product: &Product, table: &Table, columns: usize) -> f64 {
+    let n = product.end.min(columns + 1);
+    let start = table.upto_reversed.len() - 1 - columns;
+    let (a, b) = (&product.at[..n], &table.upto_reversed[start..start + n]);
+    let mut sums = [0.0; 8];
+    let (mut a, mut b) = (a.chunks_exact(8), b.chunks_exact(8));
+    for (a, b) in (&mut a).zip(&mut b) {
+        for lane in 0..8 {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    for (a, b) in a.remainder().iter().zip(b.remainder()) {
+        sums[0] += a * b;
+    }
+    sums.iter().sum()
+}
+
+/// Each entry with all before it, every earlier one scaled down to its place.
+fn running_sum(at: &[f64], lambda: f64) -> Vec<f64> {
+    let decay = libm::exp(-lambda);
+    let mut sum = 0.0;
+    let step = |&entry: &f64| {
+        sum = sum * decay + entry;
+        sum
+    };
+    at.iter().map(step).collect()
+}
+
+fn clear_nothings(at: &mut [f64]) {
+    for entry in at {
+        if *entry < NOTHING {
+            *entry = 0.0;
+        }
+    }
+}
+
+/// The logarithm, also of what is too small for a double.
+fn ln(total: f64) -> f64 {
+    debug_assert!(total.is_finite(), "the tables are scaled");
+    libm::log(total.clamp(1e-300, f64::MAX))
+}
+
+fn small(index: usize) -> u32 {
+    u32::try_from(index).expect("tables are bounded far below 2^32 entries")
+}
