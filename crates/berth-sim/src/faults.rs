@@ -107,7 +107,11 @@ impl FaultRates {
     /// Time until a failed GPU is repaired.
     #[must_use]
     pub fn gpu_repair(&self, stream: &mut Stream) -> Span {
-        if stream.below(1000) < self.gpu_swap_permille { self.gpu_swap } else { self.gpu_reset }
+        if stream.below(1000) < self.gpu_swap_permille {
+            self.gpu_swap
+        } else {
+            self.gpu_reset
+        }
     }
 }
 

@@ -16,8 +16,8 @@ use crate::faults::FaultPlan;
 use crate::report::Report;
 use crate::report::build::{self, Run};
 use crate::report::sampler::Sampler;
-use crate::world::{FoundError, World};
 use crate::workload::Workload;
+use crate::world::{FoundError, World};
 
 /// Steps between two calls of the progress function: often enough for a smooth bar, too seldom to
 /// cost anything.
@@ -99,19 +99,31 @@ pub fn simulate(
     let start = world.first_arrival().unwrap_or(Time::ZERO);
     world.plan_faults(options.faults, &index, &root.child("faults"), start);
     let target = Arc::new(world.target(&index));
-    let profile = Profile { policy, workload: Arc::clone(&target) };
+    let profile = Profile {
+        policy,
+        workload: Arc::clone(&target),
+        prices: None,
+    };
     let end = options.until.map_or(Time::MAX, |until| start + until);
     let horizon = options.until.unwrap_or_else(|| {
-        world.last_arrival().map_or(Span::ZERO, |last| last.since(start))
+        world
+            .last_arrival()
+            .map_or(Span::ZERO, |last| last.since(start))
     });
     let mut sampler = Sampler::new(start, horizon, target);
     let mut scheduler = Scheduler::new(world, index, &profile, root.child("policy"));
     let (mut cycles, mut invariant_checks) = (0u64, 0u64);
     loop {
-        let step = scheduler.step(sampler.next().min(end)).map_err(|violations| {
-            let at_ms = scheduler.cluster.tally().now.0;
-            SimulateError::Invariant { seed: options.seed, at_ms, violations }
-        })?;
+        let step = scheduler
+            .step(sampler.next().min(end))
+            .map_err(|violations| {
+                let at_ms = scheduler.cluster.tally().now.0;
+                SimulateError::Invariant {
+                    seed: options.seed,
+                    at_ms,
+                    violations,
+                }
+            })?;
         match step {
             Some(_) => cycles += 1,
             None if scheduler.cluster.is_over() || sampler.next() >= end => break,
@@ -126,7 +138,11 @@ pub fn simulate(
             let violations = invariant::check(scheduler.index());
             if !violations.is_empty() {
                 let at_ms = scheduler.cluster.tally().now.0;
-                return Err(SimulateError::Invariant { seed: options.seed, at_ms, violations });
+                return Err(SimulateError::Invariant {
+                    seed: options.seed,
+                    at_ms,
+                    violations,
+                });
             }
         }
         if cycles % STEPS_PER_PROGRESS == 0 {
@@ -135,11 +151,22 @@ pub fn simulate(
     }
     let last = scheduler.cluster.tally().now;
     // A run that is cut off goes on to the cut; one that has ended, ended with its last event.
-    let now = if scheduler.cluster.is_over() { last } else { end.max(last) };
+    let now = if scheduler.cluster.is_over() {
+        last
+    } else {
+        end.max(last)
+    };
     scheduler.cluster.settle(now);
     progress(progress_of(&scheduler));
     let (policy, seed, faults) = (policy.name, options.seed, options.faults.name());
-    let run = Run { trace: &workload.name, policy, seed, faults, cycles, invariant_checks };
+    let run = Run {
+        trace: &workload.name,
+        policy,
+        seed,
+        faults,
+        cycles,
+        invariant_checks,
+    };
     Ok(build::report(&run, &scheduler, sampler))
 }
 

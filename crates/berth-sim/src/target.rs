@@ -53,9 +53,14 @@ pub fn target_of<'a>(
         covered += pods;
         needed
     });
-    let task = |((cpu, compute_each, gpus, _), &(models, count)): (&Kind, &(ModelSet, u64))| {
-        TargetTask { cpu: *cpu, compute_each: *compute_each, gpus: *gpus, models, count }
-    };
+    let task =
+        |((cpu, compute_each, gpus, _), &(models, count)): (&Kind, &(ModelSet, u64))| TargetTask {
+            cpu: *cpu,
+            compute_each: *compute_each,
+            gpus: *gpus,
+            models,
+            count,
+        };
     let tasks: Vec<TargetTask> = tasks.map(task).collect();
     TargetWorkload::new(&tasks, total)
 }

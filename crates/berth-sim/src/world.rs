@@ -18,9 +18,9 @@ use berth_core::model::draft::Draft;
 use berth_core::model::gpu::{GpuGrant, GpuHealth};
 use berth_core::model::node::Readiness;
 use berth_core::model::pod::PodSpec;
+use berth_core::model::request::GpuRequest;
 use berth_core::model::snapshot::Snapshot;
 use berth_core::model::vm::{Migratability, Vm};
-use berth_core::model::request::GpuRequest;
 use berth_core::sched::decisions::{Decisions, EvictCause};
 use berth_core::sched::fragmentation::TargetWorkload;
 use berth_core::sched::scheduler::Cluster;
@@ -183,14 +183,21 @@ impl World {
             let id = NodeId::at(at);
             let own = stream.child(&node.name);
             let mut losses = own.child("node");
-            let event = Event::NodeLost { node: id, by: Origin::Plan };
+            let event = Event::NodeLost {
+                node: id,
+                by: Origin::Plan,
+            };
             self.push(start + rates.node_loss(&mut losses), event);
             nodes.push(losses);
             let mut cards = Vec::new();
             for gpu in 0..node.shape.gpus().len() {
                 let mut failures = own.child("gpu").child_n(gpu as u64);
                 let gpu = u8::try_from(gpu).expect("nodes are bounded to 32 GPUs");
-                let event = Event::GpuFailed { node: id, gpu, by: Origin::Plan };
+                let event = Event::GpuFailed {
+                    node: id,
+                    gpu,
+                    by: Origin::Plan,
+                };
                 self.push(start + rates.gpu_failure(&mut failures), event);
                 cards.push(failures);
             }
@@ -208,7 +215,10 @@ impl World {
         self.names.check(&job, index.catalog())?;
         let key = (job.arrival, job.name.as_str().into());
         if self.late.contains_key(&key) {
-            return Err(FoundError::Duplicate { kind: "jobs", name: job.name });
+            return Err(FoundError::Duplicate {
+                kind: "jobs",
+                name: job.name,
+            });
         }
         self.pods_planned += u64::from(job.pods);
         self.late.insert(key, job);
@@ -258,7 +268,10 @@ impl World {
     #[must_use]
     pub fn target(&self, index: &Snapshot) -> TargetWorkload {
         let catalog = index.catalog();
-        let demand = self.future.iter().map(|job| (catalog.task(job.task), u64::from(job.pods)));
+        let demand = self
+            .future
+            .iter()
+            .map(|job| (catalog.task(job.task), u64::from(job.pods)));
         target_of(demand, catalog)
     }
 
@@ -312,11 +325,17 @@ impl World {
     }
 
     fn live(&self, id: PodId) -> Option<&LivePod> {
-        self.pods.get(id.slot as usize)?.as_ref().filter(|live| live.id == id)
+        self.pods
+            .get(id.slot as usize)?
+            .as_ref()
+            .filter(|live| live.id == id)
     }
 
     fn live_mut(&mut self, id: PodId) -> Option<&mut LivePod> {
-        self.pods.get_mut(id.slot as usize)?.as_mut().filter(|live| live.id == id)
+        self.pods
+            .get_mut(id.slot as usize)?
+            .as_mut()
+            .filter(|live| live.id == id)
     }
 
     fn push(&mut self, at: Time, event: Event) {
@@ -333,9 +352,10 @@ impl World {
             Event::PodEnds { pod, epoch } => !self.live(pod).is_some_and(|live| {
                 live.epoch == epoch && matches!(live.stage, Stage::Running { .. })
             }),
-            Event::GangEnds { gang, epoch } => {
-                self.gangs.get(&gang).is_none_or(|gang| gang.running != Some(epoch))
-            }
+            Event::GangEnds { gang, epoch } => self
+                .gangs
+                .get(&gang)
+                .is_none_or(|gang| gang.running != Some(epoch)),
             Event::NodeLost { .. }
             | Event::NodeCordoned { .. }
             | Event::NodeDrained { .. }
@@ -358,7 +378,10 @@ impl World {
 
     fn next_arrival(&self) -> Option<Time> {
         let planned = self.future.front().map(|job| job.arrival);
-        let late = self.late.first_key_value().map(|((at, _), _)| (*at).max(self.tally.now));
+        let late = self
+            .late
+            .first_key_value()
+            .map(|((at, _), _)| (*at).max(self.tally.now));
         match (planned, late) {
             (Some(planned), Some(late)) => Some(planned.min(late)),
             (planned, late) => planned.or(late),
@@ -373,7 +396,10 @@ impl World {
             }
             Event::GangEnds { gang, .. } => {
                 self.promises -= 1;
-                let gang = self.gangs.remove(&gang).expect("a stale end was dropped before");
+                let gang = self
+                    .gangs
+                    .remove(&gang)
+                    .expect("a stale end was dropped before");
                 for member in gang.members {
                     self.finish(index, member, now);
                 }
@@ -421,7 +447,8 @@ impl World {
             Event::GpuRepaired { node, gpu, by } => {
                 self.promises -= 1;
                 index.set_gpu_health(node, usize::from(gpu), GpuHealth::Healthy);
-                self.log.add(now, Entry::Gpu, [u64::from(node.0), u64::from(gpu), 1]);
+                self.log
+                    .add(now, Entry::Gpu, [u64::from(node.0), u64::from(gpu), 1]);
                 if by == Origin::Plan {
                     let source = self.faults.as_mut().expect("the plan made the event");
                     let stream = &mut source.gpus[node.index()][usize::from(gpu)];
@@ -434,7 +461,8 @@ impl World {
 
     fn close_node(&mut self, index: &mut Draft, node: NodeId, readiness: Readiness, now: Time) {
         index.set_readiness(node, readiness);
-        self.log.add(now, Entry::Node, [u64::from(node.0), readiness as u64, 0]);
+        self.log
+            .add(now, Entry::Node, [u64::from(node.0), readiness as u64, 0]);
     }
 
     fn evict_all(&mut self, index: &mut Draft, node: NodeId, cause: Cause, now: Time) {
@@ -447,7 +475,8 @@ impl World {
 
     fn fail_gpu(&mut self, index: &mut Draft, node: NodeId, gpu: u8, now: Time) {
         index.set_gpu_health(node, usize::from(gpu), GpuHealth::Failed);
-        self.log.add(now, Entry::Gpu, [u64::from(node.0), u64::from(gpu), 0]);
+        self.log
+            .add(now, Entry::Gpu, [u64::from(node.0), u64::from(gpu), 0]);
         let tenants = index.node(node).tenants(usize::from(gpu));
         let pods: Vec<PodId> = tenants.map(|placement| placement.pod).collect();
         for pod in pods {
@@ -457,13 +486,16 @@ impl World {
 
     /// Takes a pod's place away in the index and here.
     fn evict(&mut self, index: &mut Draft, pod: PodId, cause: Cause, now: Time) {
-        index.evict(pod, now).expect("a placement belongs to a bound pod");
+        index
+            .evict(pod, now)
+            .expect("a placement belongs to a bound pod");
         self.lose_place(index, pod, cause, now);
     }
 
     /// Notes that a pod has lost its place, which the index already shows.
     fn lose_place(&mut self, index: &Snapshot, pod: PodId, cause: Cause, now: Time) {
-        self.log.add(now, Entry::Evicted, [pod_word(pod), cause as u64, 0]);
+        self.log
+            .add(now, Entry::Evicted, [pod_word(pod), cause as u64, 0]);
         *self.tally.evictions.entry(cause).or_default() += 1;
         self.stop(pod, now);
         let live = self.live_mut(pod).expect("a bound pod is alive");
@@ -478,7 +510,10 @@ impl World {
             live.left = live.job.run;
         }
         let Some(id) = gang else { return };
-        let gang = self.gangs.get_mut(&id).expect("a live member's gang is alive");
+        let gang = self
+            .gangs
+            .get_mut(&id)
+            .expect("a live member's gang is alive");
         let too_few = index.gang(id).bound < gang.job.pods_min;
         if too_few && gang.running.take().is_some() && gang.job.run.is_some() {
             self.promises -= 1;
@@ -487,12 +522,17 @@ impl World {
 
     /// Settles the account of a pod that runs: it gives its GPU back, and has run for some time.
     fn stop(&mut self, pod: PodId, now: Time) {
-        let live = self.live_mut(pod).expect("the caller knows that it is alive");
-        let Stage::Running { since, units } = live.stage else { return };
+        let live = self
+            .live_mut(pod)
+            .expect("the caller knows that it is alive");
+        let Stage::Running { since, units } = live.stage else {
+            return;
+        };
         let ran = now.since(since);
         live.left = live.left.map(|left| Span((left - ran).0.max(0)));
         let job = Arc::clone(&live.job);
-        self.tally.give_back(job.user, units, job.busy_permille, ran);
+        self.tally
+            .give_back(job.user, units, job.busy_permille, ran);
         self.gantt.end(pod, now);
     }
 
@@ -502,7 +542,11 @@ impl World {
         let ran = matches!(live.stage, Stage::Running { .. });
         let entry = if ran { Entry::Ended } else { Entry::Withdrawn };
         self.log.add(now, entry, [pod_word(pod), 0, 0]);
-        *(if ran { &mut self.tally.completed } else { &mut self.tally.withdrawn }) += 1;
+        *(if ran {
+            &mut self.tally.completed
+        } else {
+            &mut self.tally.withdrawn
+        }) += 1;
         self.stop(pod, now);
         index.remove_pod(pod).expect("a live pod is in the index");
         self.pods[pod.slot as usize] = None;
@@ -514,11 +558,19 @@ impl World {
             let job = self.future.pop_front().expect("the front was just seen");
             self.arrive(index, job, now);
         }
-        while self.late.first_key_value().is_some_and(|((at, _), _)| *at <= now) {
+        while self
+            .late
+            .first_key_value()
+            .is_some_and(|((at, _), _)| *at <= now)
+        {
             let (_, mut job) = self.late.pop_first().expect("the first was just seen");
             job.arrival = now;
             let planned = self.names.plan(&job, index);
-            self.arrive(index, planned.expect("the job was checked on submission"), now);
+            self.arrive(
+                index,
+                planned.expect("the job was checked on submission"),
+                now,
+            );
         }
     }
 
@@ -533,7 +585,10 @@ impl World {
                 GpuRequest::Passthrough { .. } | GpuRequest::Mig { .. } => Migratability::Pinned,
                 _ => Migratability::LiveMigratable,
             };
-            index.add_vm(Vm { name: Arc::clone(&job.name), migratability })
+            index.add_vm(Vm {
+                name: Arc::clone(&job.name),
+                migratability,
+            })
         });
         let mut members = Vec::new();
         for number in 0..job.pods {
@@ -556,7 +611,11 @@ impl World {
                 // The cluster takes no more pods: the API server refuses the rest of the job.
                 break;
             };
-            self.log.add(now, Entry::Submitted, [pod_word(id), u64::from(job.task.0), 0]);
+            self.log.add(
+                now,
+                Entry::Submitted,
+                [pod_word(id), u64::from(job.task.0), 0],
+            );
             let live = LivePod {
                 id,
                 job: Arc::clone(&job),
@@ -581,7 +640,15 @@ impl World {
             user.demanded += i128::from(job.units.0) * i128::from(run.0) * i128::from(n);
         }
         if let Some(id) = gang {
-            self.gangs.insert(id, LiveGang { job, members, running: None, epoch: 0 });
+            self.gangs.insert(
+                id,
+                LiveGang {
+                    job,
+                    members,
+                    running: None,
+                    epoch: 0,
+                },
+            );
         }
     }
 
@@ -590,9 +657,15 @@ impl World {
         let units = grant.equivalents();
         let grant_word = match *grant {
             GpuGrant::None => 0,
-            _ => grant.gpus().iter().fold(0, |word, gpu| word | 1 << gpu) | grant_units(grant) << 32,
+            _ => {
+                grant.gpus().iter().fold(0, |word, gpu| word | 1 << gpu) | grant_units(grant) << 32
+            }
         };
-        self.log.add(now, Entry::Bound, [pod_word(pod), u64::from(node.0), grant_word]);
+        self.log.add(
+            now,
+            Entry::Bound,
+            [pod_word(pod), u64::from(node.0), grant_word],
+        );
         self.gantt.start(pod, name, node, grant, now);
         let live = self.live_mut(pod).expect("only live pods are in the index");
         let before = live.stage;
@@ -602,7 +675,9 @@ impl World {
         self.tally.placed += 1;
         self.tally.hold(units, job.busy_permille);
         match before {
-            Stage::New => self.tally.waited(job.user, job.kind, now.since(job.arrival)),
+            Stage::New => self
+                .tally
+                .waited(job.user, job.kind, now.since(job.arrival)),
             Stage::Evicted => self.tally.evictions_restarted += 1,
             Stage::Running { .. } => unreachable!("the index refuses to bind a bound pod"),
         }
@@ -613,7 +688,9 @@ impl World {
 
     /// Starts the run of a gang that has just become whole.
     fn start_gang(&mut self, index: &Snapshot, id: GangId, now: Time) {
-        let Some(gang) = self.gangs.get_mut(&id) else { return };
+        let Some(gang) = self.gangs.get_mut(&id) else {
+            return;
+        };
         if gang.running.is_some() || index.gang(id).bound < gang.job.pods_min {
             return;
         }

@@ -130,6 +130,7 @@ pub fn run(
     let profile = Profile {
         policy,
         workload: Arc::new(workload),
+        prices: None,
     };
     let mut fragmentation = Fragmentation::new(&profile, &index);
     let mut measures = Measures::new(inputs.gpus);

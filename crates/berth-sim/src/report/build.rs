@@ -45,7 +45,11 @@ pub(crate) fn report(run: &Run<'_>, scheduler: &Scheduler<World>, sampler: Sampl
         nodes: u32::try_from(index.nodes().len()).expect("nodes are bounded"),
         gpus: u32::try_from(gpus).expect("nodes and their GPUs are bounded"),
         simulated_hours: now.since(began).as_secs_f64() / 3600.0,
-        users_seen: tally.users.iter().map(|user| u32::from(user.submitted > 0)).sum(),
+        users_seen: tally
+            .users
+            .iter()
+            .map(|user| u32::from(user.submitted > 0))
+            .sum(),
         submitted: tally.submitted,
         placed: tally.placed,
         completed: tally.completed,
@@ -57,7 +61,11 @@ pub(crate) fn report(run: &Run<'_>, scheduler: &Scheduler<World>, sampler: Sampl
         log_hash: format!("{:016x}", world.log_hash()),
         invariant_checks: run.invariant_checks,
         invariant_violations: 0,
-        evictions: tally.evictions.iter().map(|(cause, &n)| (owned(cause.token()), n)).collect(),
+        evictions: tally
+            .evictions
+            .iter()
+            .map(|(cause, &n)| (owned(cause.token()), n))
+            .collect(),
         evictions_restarted: tally.evictions_restarted,
         allocation_mean: mean_percent(tally.held_over_time, gpus, began, now),
         utilisation_mean: mean_percent(tally.busy_over_time / 1000, gpus, began, now),
@@ -75,7 +83,10 @@ pub(crate) fn report(run: &Run<'_>, scheduler: &Scheduler<World>, sampler: Sampl
             .into_iter()
             .map(|(token, pods)| (owned(token), pods))
             .collect(),
-        reasons_pod_hours: pod_hours.into_iter().map(|(token, h)| (owned(token), h)).collect(),
+        reasons_pod_hours: pod_hours
+            .into_iter()
+            .map(|(token, h)| (owned(token), h))
+            .collect(),
         series,
         gantt: world.gantt().lanes(index, began, now),
         waiting: waiting(scheduler, began),
@@ -95,15 +106,22 @@ pub(crate) fn kind_token(kind: JobKind) -> &'static str {
 
 fn mean_percent(units_ms: i128, gpus: usize, began: Time, now: Time) -> f64 {
     let possible = gpus as f64 * 10_000.0 * now.since(began).0 as f64;
-    if possible > 0.0 { 100.0 * units_ms as f64 / possible } else { 0.0 }
+    if possible > 0.0 {
+        100.0 * units_ms as f64 / possible
+    } else {
+        0.0
+    }
 }
 
 /// Per user who demanded any GPU time by now: what was received and what was demanded, in units
 /// times milliseconds.
 fn gpu_time(world: &World) -> (Vec<f64>, Vec<f64>) {
     let tally = world.tally();
-    let mut users: Vec<(i128, i128)> =
-        tally.users.iter().map(|user| (user.received, user.demanded)).collect();
+    let mut users: Vec<(i128, i128)> = tally
+        .users
+        .iter()
+        .map(|user| (user.received, user.demanded))
+        .collect();
     for (job, since) in world.alive() {
         let (received, demanded) = &mut users[job.user.index()];
         let units = i128::from(job.units.0);
@@ -118,7 +136,10 @@ fn gpu_time(world: &World) -> (Vec<f64>, Vec<f64>) {
         }
     }
     users.retain(|&(_, demanded)| demanded > 0);
-    users.into_iter().map(|(received, demanded)| (received as f64, demanded as f64)).unzip()
+    users
+        .into_iter()
+        .map(|(received, demanded)| (received as f64, demanded as f64))
+        .unzip()
 }
 
 fn wait_deciles(tally: &Tally) -> Vec<f64> {
@@ -129,35 +150,48 @@ fn wait_deciles(tally: &Tally) -> Vec<f64> {
         .map(|user| user.waits.quantile_s(900))
         .collect();
     p90.sort_unstable_by(f64::total_cmp);
-    let Some(last) = p90.len().checked_sub(1) else { return Vec::new() };
-    (1..=10).map(|decile| p90[(p90.len() * decile).div_ceil(10).saturating_sub(1).min(last)]).collect()
+    let Some(last) = p90.len().checked_sub(1) else {
+        return Vec::new();
+    };
+    (1..=10)
+        .map(|decile| {
+            p90[(p90.len() * decile)
+                .div_ceil(10)
+                .saturating_sub(1)
+                .min(last)]
+        })
+        .collect()
 }
 
 fn waiting(scheduler: &Scheduler<World>, began: Time) -> Vec<WaitingGroup> {
     let index = scheduler.index();
     let sized = scheduler.waiting().iter().filter_map(|(key, hindrance)| {
-        index.pending().get(key).map(|group| (group.len(), key, *hindrance, group))
+        index
+            .pending()
+            .get(key)
+            .map(|group| (group.len(), key, *hindrance, group))
     });
     let mut groups: Vec<_> = sized.collect();
     // A stable sort: among equals the scheduling order stays.
     groups.sort_by_key(|&(pods, ..)| std::cmp::Reverse(pods));
     groups.truncate(WAITING_MAX);
-    let described = groups.into_iter().filter_map(|(pods, key, hindrance, group)| {
-        let pod = index.pod(*group.values().next()?)?;
-        let explanation = explain::explain(index, key, hindrance);
-        Some(WaitingGroup {
-            queue: index.queue(pod.spec.queue).name.to_string(),
-            gang: match key.alike {
-                Alike::Gang { gang } => Some(index.gang(gang).name.to_string()),
-                Alike::Task { .. } => None,
-            },
-            oldest: pod.spec.name.to_string(),
-            since_h: pod.spec.created.since(began).as_secs_f64() / 3600.0,
-            pods: pods as u64,
-            reason: explanation.reason.token().to_owned(),
-            explanation,
-        })
-    });
+    let described = groups
+        .into_iter()
+        .filter_map(|(pods, key, hindrance, group)| {
+            let pod = index.pod(*group.values().next()?)?;
+            let explanation = explain::explain(index, key, hindrance);
+            Some(WaitingGroup {
+                queue: index.queue(pod.spec.queue).name.to_string(),
+                gang: match key.alike {
+                    Alike::Gang { gang } => Some(index.gang(gang).name.to_string()),
+                    Alike::Task { .. } => None,
+                },
+                oldest: pod.spec.name.to_string(),
+                since_h: pod.spec.created.since(began).as_secs_f64() / 3600.0,
+                pods: pods as u64,
+                reason: explanation.reason.token().to_owned(),
+                explanation,
+            })
+        });
     described.collect()
 }
-

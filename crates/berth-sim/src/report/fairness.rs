@@ -5,7 +5,11 @@
 pub(crate) fn jain(received: &[f64], demanded: &[f64]) -> f64 {
     let satisfied = || received.iter().zip(demanded).map(|(r, d)| (r / d).min(1.0));
     let (sum, squares) = satisfied().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
-    if squares == 0.0 { 1.0 } else { sum * sum / (received.len() as f64 * squares) }
+    if squares == 0.0 {
+        1.0
+    } else {
+        sum * sum / (received.len() as f64 * squares)
+    }
 }
 
 /// The part of all GPU time received that max-min fairness would have given to other users.
@@ -15,8 +19,11 @@ pub(crate) fn share_error(received: &[f64], demanded: &[f64]) -> f64 {
         return 0.0;
     }
     let level = water_level(demanded, total);
-    let misplaced: f64 =
-        received.iter().zip(demanded).map(|(r, d)| (r - d.min(level)).abs()).sum();
+    let misplaced: f64 = received
+        .iter()
+        .zip(demanded)
+        .map(|(r, d)| (r - d.min(level)).abs())
+        .sum();
     misplaced / (2.0 * total)
 }
 

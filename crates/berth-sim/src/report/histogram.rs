@@ -65,7 +65,11 @@ impl Histogram {
     pub(crate) fn stats(&self) -> WaitStats {
         WaitStats {
             n: self.n,
-            mean_s: if self.n == 0 { 0.0 } else { self.sum_ms as f64 / self.n as f64 / 1000.0 },
+            mean_s: if self.n == 0 {
+                0.0
+            } else {
+                self.sum_ms as f64 / self.n as f64 / 1000.0
+            },
             p50_s: self.quantile_s(500),
             p90_s: self.quantile_s(900),
             p99_s: self.quantile_s(990),

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_core::amount::GpuUnits;
-use berth_core::cow::CowVec;
-use berth_core::model::node::Node;
+use berth_core::cow::Seen;
 use berth_core::model::snapshot::{Alike, Snapshot};
 use berth_core::sched::explain::{self, Hindrance, Reason};
 use berth_core::sched::fragmentation::TargetWorkload;
@@ -45,7 +44,7 @@ pub(crate) struct Sampler {
 #[derive(Debug)]
 struct Fragmentation {
     target: Arc<TargetWorkload>,
-    seen: CowVec<Arc<Node>>,
+    seen: Seen,
     of_node: Vec<f64>,
 }
 
@@ -60,7 +59,11 @@ impl Sampler {
             period,
             samples: Vec::new(),
             reasons_pod_hours: BTreeMap::new(),
-            fragmentation: Fragmentation { target, seen: CowVec::new(), of_node: Vec::new() },
+            fragmentation: Fragmentation {
+                target,
+                seen: Seen::default(),
+                of_node: Vec::new(),
+            },
             fragmentation_sum: 0.0,
             n: 0,
         }
@@ -105,7 +108,11 @@ impl Sampler {
 
     /// The samples, their mean fragmentation, and pod-hours of waiting by reason.
     pub(crate) fn finish(self) -> (Vec<Sample>, f64, BTreeMap<&'static str, f64>) {
-        let mean = if self.n == 0 { 0.0 } else { self.fragmentation_sum / self.n as f64 };
+        let mean = if self.n == 0 {
+            0.0
+        } else {
+            self.fragmentation_sum / self.n as f64
+        };
         (self.samples, mean, self.reasons_pod_hours)
     }
 }
@@ -115,18 +122,21 @@ impl Fragmentation {
         let nodes = index.nodes();
         self.of_node.resize(nodes.len(), 0.0);
         let (of_node, target) = (&mut self.of_node, &self.target);
-        nodes.for_each_change(&self.seen, |at| {
+        nodes.for_each_change(&mut self.seen, |at| {
             let node = nodes.get(at).expect("a changed node exists");
             of_node[at] = target.node_fragmentation(&node.shape, &node.state);
         });
-        self.seen = nodes.clone();
         self.of_node.iter().sum::<f64>() / 1000.0
     }
 }
 
 /// GPUs of the cluster, lost nodes included.
 pub(crate) fn gpus_of(index: &Snapshot) -> usize {
-    index.nodes().iter().map(|node| node.shape.gpus().len()).sum()
+    index
+        .nodes()
+        .iter()
+        .map(|node| node.shape.gpus().len())
+        .sum()
 }
 
 /// Waiting pods by reason token.
@@ -139,7 +149,9 @@ pub(crate) fn reasons(
     let mut known: BTreeMap<_, Reason> = BTreeMap::new();
     let mut explanations_left = (NODES_PER_SAMPLE_MAX / index.nodes().len().max(1)).max(1);
     for (key, hindrance) in waiting {
-        let Some(group) = index.pending().get(key) else { continue };
+        let Some(group) = index.pending().get(key) else {
+            continue;
+        };
         let task = match key.alike {
             Alike::Task { task, .. } => Some(task),
             Alike::Gang { .. } => {

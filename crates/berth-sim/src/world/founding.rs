@@ -139,7 +139,11 @@ impl Names {
                 memory: vgpu.memory,
                 per_gpu_max: vgpu.per_gpu_max.max(1),
             });
-            names.vgpu.entry(vgpu.name.clone()).or_default().push((id, models));
+            names
+                .vgpu
+                .entry(vgpu.name.clone())
+                .or_default()
+                .push((id, models));
         }
         for queue in &workload.queues {
             names.add_queue(queue, draft)?;
@@ -167,7 +171,14 @@ impl Names {
             Some(&known) => known,
             None => {
                 let name = job.queue.clone();
-                self.add_queue(&QueueTemplate { name, parent: None, limit: None }, draft)?
+                self.add_queue(
+                    &QueueTemplate {
+                        name,
+                        parent: None,
+                        limit: None,
+                    },
+                    draft,
+                )?
             }
         };
         Ok(Planned {
@@ -188,7 +199,10 @@ impl Names {
 
     /// The request of `job`, if the job is sound.
     pub(crate) fn check(&self, job: &Job, catalog: &Catalog) -> Result<Request, FoundError> {
-        let wrong = |what: String| FoundError::Job { job: job.name.clone(), what };
+        let wrong = |what: String| FoundError::Job {
+            job: job.name.clone(),
+            what,
+        };
         let pods_max = limits::GANG_MEMBERS_MAX as u64;
         if job.pods == 0 || u64::from(job.pods) > pods_max {
             return Err(wrong(format!("{} pods; ask for 1 to {pods_max}", job.pods)));
@@ -198,13 +212,18 @@ impl Names {
             return Err(wrong(format!("{least} pods at once; ask for 1 to {pods}")));
         }
         if job.arrival < Time::ZERO || job.run.is_some_and(|run| run < Span::ZERO) {
-            return Err(wrong("a time below zero; give times from zero on".to_owned()));
+            return Err(wrong(
+                "a time below zero; give times from zero on".to_owned(),
+            ));
         }
         if job.busy_permille > 1000 {
             return Err(wrong(format!("busy for {} of 1000", job.busy_permille)));
         }
         let request = self.request(&job.ask, catalog).map_err(wrong)?;
-        let of_request = |source| FoundError::Request { job: job.name.clone(), source };
+        let of_request = |source| FoundError::Request {
+            job: job.name.clone(),
+            source,
+        };
         request.validate().map_err(of_request)?;
         Ok(request)
     }
@@ -217,7 +236,10 @@ impl Names {
             for name in &ask.models {
                 let model = catalog.model_named(name).ok_or_else(|| {
                     let known: Vec<&str> = catalog.model_names(ModelSet::ANY).collect();
-                    format!("GPU model `{name}` is unknown; known are {}", known.join(", "))
+                    format!(
+                        "GPU model `{name}` is unknown; known are {}",
+                        known.join(", ")
+                    )
                 })?;
                 models = models.with(model);
             }
@@ -225,22 +247,31 @@ impl Names {
         let gpu = match &ask.gpu {
             GpuAsk::None => GpuRequest::None,
             GpuAsk::Whole(count) => GpuRequest::Whole { count: *count },
-            GpuAsk::Share { compute, memory } => {
-                GpuRequest::Share { compute: *compute, memory: *memory }
-            }
-            GpuAsk::Mig(name) => {
-                GpuRequest::Mig { profile: profile("MIG", &self.mig, name, models)? }
-            }
-            GpuAsk::Vgpu(name) => {
-                GpuRequest::Vgpu { profile: profile("vGPU", &self.vgpu, name, models)? }
-            }
+            GpuAsk::Share { compute, memory } => GpuRequest::Share {
+                compute: *compute,
+                memory: *memory,
+            },
+            GpuAsk::Mig(name) => GpuRequest::Mig {
+                profile: profile("MIG", &self.mig, name, models)?,
+            },
+            GpuAsk::Vgpu(name) => GpuRequest::Vgpu {
+                profile: profile("vGPU", &self.vgpu, name, models)?,
+            },
             GpuAsk::Passthrough(count) => GpuRequest::Passthrough { count: *count },
         };
-        Ok(Request { cpu: ask.cpu, memory: ask.memory, gpu, models })
+        Ok(Request {
+            cpu: ask.cpu,
+            memory: ask.memory,
+            gpu,
+            models,
+        })
     }
 
     fn add_node(&self, node: &NodeTemplate, draft: &mut Draft) -> Result<(), FoundError> {
-        let wrong = |what: String| FoundError::Node { node: node.name.clone(), what };
+        let wrong = |what: String| FoundError::Node {
+            node: node.name.clone(),
+            what,
+        };
         let amounts = [
             ("CPU", node.cpu.0, limits::CPU_MAX.0),
             ("memory", node.memory.0, limits::MEMORY_MAX.0),
@@ -248,7 +279,9 @@ impl Names {
         ];
         for (what, amount, bound) in amounts {
             if !(0..=bound).contains(&amount) {
-                return Err(wrong(format!("{what} of {amount} is not within 0 to {bound}")));
+                return Err(wrong(format!(
+                    "{what} of {amount} is not within 0 to {bound}"
+                )));
             }
         }
         if node.gpus > 0 && node.gpu_model.is_empty() {
@@ -266,7 +299,13 @@ impl Names {
         } else {
             let model = draft.catalog_mut().intern_model(&node.gpu_model)?;
             let memory = node.gpu_memory;
-            let gpu = GpuSpec { model, memory, numa: None, pcie_root: None, nvlink: None };
+            let gpu = GpuSpec {
+                model,
+                memory,
+                numa: None,
+                pcie_root: None,
+                nvlink: None,
+            };
             vec![gpu; usize::from(node.gpus)]
         };
         let spec = NodeSpec {
@@ -275,7 +314,10 @@ impl Names {
             shape: Shape::new(node.cpu, node.memory, node.pod_slots, gpus),
             gpu_uuids: Arc::new([]),
         };
-        draft.add_node(spec).map(|_| ()).map_err(|refused: Refused| wrong(refused.to_string()))
+        draft
+            .add_node(spec)
+            .map(|_| ())
+            .map_err(|refused: Refused| wrong(refused.to_string()))
     }
 
     /// One set of MIG profiles for each memory size, for all models that come in it.
@@ -302,14 +344,22 @@ impl Names {
         queue: &QueueTemplate,
         draft: &mut Draft,
     ) -> Result<QueueId, FoundError> {
-        let wrong = |what: String| FoundError::Queue { queue: queue.name.clone(), what };
+        let wrong = |what: String| FoundError::Queue {
+            queue: queue.name.clone(),
+            what,
+        };
         if self.queues.contains_key(queue.name.as_str()) {
-            return Err(FoundError::Duplicate { kind: "queues", name: queue.name.clone() });
+            return Err(FoundError::Duplicate {
+                kind: "queues",
+                name: queue.name.clone(),
+            });
         }
         let parent = match &queue.parent {
             None => None,
             Some(parent) => Some(self.queues.get(parent.as_str()).copied().ok_or_else(|| {
-                wrong(format!("its parent `{parent}` is not listed before it; add or move it"))
+                wrong(format!(
+                    "its parent `{parent}` is not listed before it; add or move it"
+                ))
             })?),
         };
         let name: Arc<str> = queue.name.as_str().into();
@@ -337,19 +387,22 @@ fn profile<T: Copy>(
         )),
         (None, _) => {
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
-            Err(format!("{kind} profile `{name}` is unknown here; known are: {}", names.join(", ")))
+            Err(format!(
+                "{kind} profile `{name}` is unknown here; known are: {}",
+                names.join(", ")
+            ))
         }
     }
 }
 
-fn unique<'a>(
-    kind: &'static str,
-    names: impl Iterator<Item = &'a str>,
-) -> Result<(), FoundError> {
+fn unique<'a>(kind: &'static str, names: impl Iterator<Item = &'a str>) -> Result<(), FoundError> {
     let mut seen = BTreeSet::new();
     for name in names {
         if !seen.insert(name) {
-            return Err(FoundError::Duplicate { kind, name: name.to_owned() });
+            return Err(FoundError::Duplicate {
+                kind,
+                name: name.to_owned(),
+            });
         }
     }
     Ok(())

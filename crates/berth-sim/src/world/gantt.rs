@@ -50,7 +50,10 @@ impl Gantt {
             }
             nodes += 1;
         }
-        Self { nodes, ..Self::default() }
+        Self {
+            nodes,
+            ..Self::default()
+        }
     }
 
     /// A pod got its place.
@@ -73,7 +76,14 @@ impl Gantt {
         for gpu in gpus.iter() {
             let gpu = u8::try_from(gpu).expect("nodes are bounded to 32 GPUs");
             let (label, held) = (Arc::clone(label), grant.compute_each());
-            self.spans.push(Kept { node, gpu, start: now, end: None, label, held });
+            self.spans.push(Kept {
+                node,
+                gpu,
+                start: now,
+                end: None,
+                label,
+                held,
+            });
         }
         self.open.insert(pod, (first..self.spans.len()).collect());
     }
@@ -94,20 +104,25 @@ impl Gantt {
         for (at, node) in index.nodes().iter().enumerate().take(self.nodes) {
             for gpu in 0..node.shape.gpus().len() {
                 let gpu = u8::try_from(gpu).expect("nodes are bounded to 32 GPUs");
-                let lane =
-                    Lane { node: node.name.to_string(), gpu: gpu.into(), spans: Vec::new() };
+                let lane = Lane {
+                    node: node.name.to_string(),
+                    gpu: gpu.into(),
+                    spans: Vec::new(),
+                };
                 lanes.insert((at, gpu), lane);
             }
         }
         let hours = |time: Time| time.since(began).as_secs_f64() / 3600.0;
         for span in &self.spans {
             let lane = lanes.get_mut(&(span.node.index(), span.gpu));
-            lane.expect("only watched nodes have spans").spans.push(GanttSpan {
-                start_h: hours(span.start),
-                end_h: hours(span.end.unwrap_or(now)),
-                label: span.label.to_string(),
-                share: span.held.gpus_f64(),
-            });
+            lane.expect("only watched nodes have spans")
+                .spans
+                .push(GanttSpan {
+                    start_h: hours(span.start),
+                    end_h: hours(span.end.unwrap_or(now)),
+                    label: span.label.to_string(),
+                    share: span.held.gpus_f64(),
+                });
         }
         lanes.into_values().collect()
     }

@@ -56,11 +56,36 @@ mod tests {
             let found: Vec<&str> = found.iter().map(|profile| &*profile.name).collect();
             assert_eq!(found, names);
         };
-        check(40, ["1g.5gb", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"]);
-        check(80, ["1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"]);
-        check(96, ["1g.12gb", "1g.24gb", "2g.24gb", "3g.48gb", "4g.48gb", "7g.96gb"]);
-        check(141, ["1g.18gb", "1g.35gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb"]);
-        check(180, ["1g.23gb", "1g.45gb", "2g.45gb", "3g.90gb", "4g.90gb", "7g.180gb"]);
+        check(
+            40,
+            [
+                "1g.5gb", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb",
+            ],
+        );
+        check(
+            80,
+            [
+                "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb",
+            ],
+        );
+        check(
+            96,
+            [
+                "1g.12gb", "1g.24gb", "2g.24gb", "3g.48gb", "4g.48gb", "7g.96gb",
+            ],
+        );
+        check(
+            141,
+            [
+                "1g.18gb", "1g.35gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb",
+            ],
+        );
+        check(
+            180,
+            [
+                "1g.23gb", "1g.45gb", "2g.45gb", "3g.90gb", "4g.90gb", "7g.180gb",
+            ],
+        );
     }
 
     #[test]
