@@ -26,8 +26,8 @@ use crate::time::Time;
 /// Decides what starts where, cycle after cycle.
 #[derive(Debug)]
 pub struct Engine {
+    profile: Profile,
     policy: Box<dyn Policy>,
-    selection: Selection,
     index: ScoreIndex,
 }
 
@@ -39,13 +39,24 @@ impl Engine {
     #[must_use]
     pub fn new(profile: &Profile) -> Self {
         Self {
+            profile: profile.clone(),
             policy: (profile.policy.build)(profile),
-            selection: profile.policy.selection,
             index: ScoreIndex::default(),
         }
     }
 
-    /// Decides what starts where. Answers exactly as [`crate::sched::cycle::run`].
+    /// The profile with what has been learned so far in it: an engine made from it goes on as this
+    /// one does.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        Profile {
+            prices: self.policy.prices(),
+            ..self.profile.clone()
+        }
+    }
+
+    /// Decides what starts where. Answers exactly as [`crate::sched::cycle::run`] with the
+    /// [profile](Self::profile) of that moment.
     pub fn run(&mut self, snapshot: &Snapshot, now: Time, stream: &mut Stream) -> Decisions {
         if self.policy.learn(snapshot) == Learned::NewScores {
             self.index.forget_scores();
@@ -122,7 +133,7 @@ impl Engine {
         task: TaskTypeId,
         stream: &mut Stream,
     ) -> Option<NodeId> {
-        match self.selection {
+        match self.profile.policy.selection {
             Selection::HighestScore => self.index.best(draft, task, &mut *self.policy),
             Selection::UniformDraw => {
                 let fitting = self.index.fitting(draft, task, &mut *self.policy);

@@ -166,9 +166,9 @@ impl TargetWorkload {
     /// The tasks of the workload in its order, each with its part of the whole, which add up to one.
     pub fn tasks(&self) -> impl Iterator<Item = (TaskKind, f64)> + '_ {
         self.tasks.iter().map(|task| {
-            let compute_each = task.size.map_or(GpuUnits::ZERO, |at| {
-                GpuUnits(i64::from(self.sizes[at]))
-            });
+            let compute_each = task
+                .size
+                .map_or(GpuUnits::ZERO, |at| GpuUnits(i64::from(self.sizes[at])));
             let kind = TaskKind {
                 cpu: MilliCpu(task.cpu),
                 compute_each,

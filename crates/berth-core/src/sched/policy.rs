@@ -4,6 +4,7 @@
 //! never sees names, pods or other nodes, so what it says of a node state can be remembered.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::model::catalog::Catalog;
 use crate::model::gpu::GpuGrant;
@@ -14,6 +15,7 @@ use crate::sched::fit;
 use crate::sched::profile::Profile;
 use crate::stream::Stream;
 
+mod berth;
 mod best_fit;
 mod dot_product;
 mod fgd;
@@ -22,8 +24,11 @@ mod gpu_clustering;
 mod gpu_packing;
 mod random;
 
+pub use berth::PriceTable;
+
 /// Every policy, in the order in which they are listed to people.
 pub const POLICIES: &[&Entry] = &[
+    &berth::ENTRY,
     &fgd::ENTRY,
     &best_fit::ENTRY,
     &gpu_packing::ENTRY,
@@ -97,6 +102,11 @@ pub trait Policy: fmt::Debug + Send {
     /// and on nothing else.
     fn learn(&mut self, _snapshot: &Snapshot) -> Learned {
         Learned::Nothing
+    }
+
+    /// What has been learned so far, for a profile that makes another policy go on from here.
+    fn prices(&self) -> Option<Arc<PriceTable>> {
+        None
     }
 }
 

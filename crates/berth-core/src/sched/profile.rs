@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::sched::fragmentation::TargetWorkload;
-use crate::sched::policy::Entry;
+use crate::sched::policy::{Entry, PriceTable};
 
 /// What a site sets about scheduling.
 #[derive(Debug, Clone)]
@@ -12,4 +12,6 @@ pub struct Profile {
     pub policy: &'static Entry,
     /// The mix of tasks to keep room for.
     pub workload: Arc<TargetWorkload>,
+    /// What a policy that learns goes on from; `None` to begin with nothing.
+    pub prices: Option<Arc<PriceTable>>,
 }

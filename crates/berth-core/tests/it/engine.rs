@@ -61,6 +61,7 @@ proptest! {
             random.apply(event, now);
             let snapshot = random.world.draft.snapshot();
             let stream = Stream::from_seed(5).child_n(at as u64);
+            let profile = engine.profile();
             let decisions = engine.run(&snapshot, now, &mut stream.clone());
             prop_assert_eq!(&decisions, &cycle::run(&snapshot, &profile, now, &mut stream.clone()));
             if policy.selection == Selection::HighestScore {

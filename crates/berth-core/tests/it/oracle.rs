@@ -17,6 +17,7 @@ use berth_core::time::Time;
 /// What starts where, by brute force. For policies that choose by highest score.
 pub(crate) fn binds(snapshot: &Snapshot, profile: &Profile, now: Time) -> Vec<Bind> {
     let mut policy = (profile.policy.build)(profile);
+    policy.learn(snapshot);
     let mut draft = Draft::over(snapshot);
     let mut binds = Vec::new();
     let stranded: Vec<GangId> = draft.stranded_gangs().collect();

@@ -162,6 +162,7 @@ pub(crate) fn profile(policy: &'static Entry) -> Profile {
     Profile {
         policy,
         workload: Arc::new(TargetWorkload::new(&tasks, 10)),
+        prices: None,
     }
 }
 

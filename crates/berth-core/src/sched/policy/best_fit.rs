@@ -17,9 +17,14 @@ struct BestFit;
 
 impl Policy for BestFit {
     fn score(&mut self, place: &Place<'_>) -> Score {
-        let cpu_left = (place.state.free_cpu - place.request.cpu).0 as f64;
-        let gpu_left = place.free_gpu_milli() - place.wanted_gpu_milli();
-        let left = 0.5 * cpu_left / PUBLISHED_CPU_MAX + 0.5 * gpu_left / PUBLISHED_GPU_MAX;
-        (100.0 * (1.0 - left)) as Score
+        points(place)
     }
+}
+
+/// The score; also that of policies which have yet to learn what they need.
+pub(super) fn points(place: &Place<'_>) -> Score {
+    let cpu_left = (place.state.free_cpu - place.request.cpu).0 as f64;
+    let gpu_left = place.free_gpu_milli() - place.wanted_gpu_milli();
+    let left = 0.5 * cpu_left / PUBLISHED_CPU_MAX + 0.5 * gpu_left / PUBLISHED_GPU_MAX;
+    (100.0 * (1.0 - left)) as Score
 }

@@ -84,7 +84,7 @@ impl Fgd {
         let cpu = place.state.free_cpu - place.request.cpu;
         let after = self.workload.fragmentation(place.shape, cpu, after);
         let gain = (before - after) / 1000.0;
-        (100.0 / (1.0 + (-gain).exp())) as Score
+        (100.0 / (1.0 + libm::exp(-gain))) as Score
     }
 
     /// The best score of a share on any card that fits, and the first such card.

@@ -23,6 +23,8 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
+mod flow;
+
 /// Units of GPU that one card has here.
 pub(super) const CARD: usize = 100;
 
@@ -57,7 +59,7 @@ pub(super) struct Step {
 
 /// What completions depend on: free columns, free cards, and the units free on cards in part use,
 /// ascending, without those that no share fits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Room {
     pub(super) columns: u16,
     pub(super) cards: u8,
@@ -161,25 +163,28 @@ impl Tables {
     /// cards.
     pub(super) fn new(steps: &[Step], columns: usize, cards: usize) -> Self {
         let suits = |step: &&Step| {
-            step.cpu < columns && step.cards <= cards && step.units <= CARD && step.ln_weight.is_finite()
+            step.cpu < columns
+                && step.cards <= cards
+                && step.units <= CARD
+                && step.ln_weight.is_finite()
         };
         let gpu = |step: &&Step| step.cards > 0 && step.units > 0;
         let host = |step: &&Step| step.cards == 0 && step.cpu > 0;
-        let per_column = growth(
-            steps.iter().filter(suits).filter(host).map(|step| (step.ln_weight, step.cpu)),
-        );
-        let of_gpu = steps.iter().filter(suits).filter(gpu);
-        let per_unit = growth(of_gpu.map(|step| {
-            (step.ln_weight - per_column * step.cpu as f64, step.units * step.cards)
-        }));
+        let of_host = steps.iter().filter(suits).filter(host);
+        let of_host: Vec<_> = of_host.map(|step| (step.ln_weight, step.cpu)).collect();
+        let per_column = growth(&of_host);
+        let of_gpu = steps.iter().filter(suits).filter(gpu).map(|step| {
+            let ln_weight = step.ln_weight - per_column * step.cpu as f64;
+            (ln_weight, step.units * step.cards)
+        });
+        let per_unit = growth(&of_gpu.collect::<Vec<_>>());
         let left = GROWTH_MAX - per_column * columns as f64;
         let bearable = (left / (per_unit * CARD as f64)).clamp(1.0, CARDS_MAX as f64) as usize;
         let cards = cards.min(bearable);
         let (mu, lambda) = (per_unit / 2.0, per_column / 2.0);
         let scaled = |(kind, step): (usize, &Step)| {
-            let ln = step.ln_weight
-                - mu * (step.units * step.cards) as f64
-                - lambda * step.cpu as f64;
+            let ln =
+                step.ln_weight - mu * (step.units * step.cards) as f64 - lambda * step.cpu as f64;
             Scaled {
                 kind,
                 cpu: step.cpu,
@@ -277,7 +282,12 @@ impl Tables {
                 add_shifted(&mut at, &self.open[free - 1].at, used, self.card.at[used]);
             }
             for multi in self.multis.iter().filter(|multi| multi.cards <= free) {
-                add_shifted(&mut at, &self.open[free - multi.cards].at, multi.cpu, multi.weight);
+                add_shifted(
+                    &mut at,
+                    &self.open[free - multi.cards].at,
+                    multi.cpu,
+                    multi.weight,
+                );
             }
             self.open.push(Table::new(at, self.lambda));
         }
@@ -328,8 +338,7 @@ impl Tables {
         }
         let beside = self.beside_cards(id);
         let total = inner(&self.products[beside], &self.open[left], columns);
-        self.change(&self.nodes[id.0], total, columns, known - left)
-            + self.mu * 0.0
+        self.change(&self.nodes[id.0], total, columns, CARD * (known - left))
     }
 
     /// Change of the logarithm of Z when a share goes onto a card that has `left` usable units
@@ -345,16 +354,13 @@ impl Tables {
         };
         let left = usize::from(left);
         let total = inner(&self.products[beside], &self.parts[left], columns);
-        let node = &self.nodes[id.0];
-        ln(total) - node.ln_total
-            - self.lambda * (usize::from(node.room.columns) - columns) as f64
-            - self.mu * (before - left) as f64
+        self.change(&self.nodes[id.0], total, columns, before - left)
     }
 
-    fn change(&self, node: &Completions, total: f64, columns: usize, cards: usize) -> f64 {
-        ln(total) - node.ln_total
-            - self.lambda * (usize::from(node.room.columns) - columns) as f64
-            - self.mu * (CARD * cards) as f64
+    /// The change of `ln Z` when the scaled sum becomes `total` with `units` less and `columns` left.
+    fn change(&self, node: &Completions, total: f64, columns: usize, units: usize) -> f64 {
+        let gone = usize::from(node.room.columns) - columns;
+        ln(total) - node.ln_total - self.lambda * gone as f64 - self.mu * units as f64
     }
 
     fn beside_cards(&mut self, id: RoomId) -> usize {
@@ -427,129 +433,14 @@ impl Tables {
             let upto = running_sum(&at, self.lambda);
             (at, upto)
         };
-        let end = at.iter().rposition(|&entry| entry > 0.0).map_or(0, |last| last + 1);
-        let (index, _) = self.products.insert_full(factors.clone(), Product { at, upto, end });
+        let end = at
+            .iter()
+            .rposition(|&entry| entry > 0.0)
+            .map_or(0, |last| last + 1);
+        let (index, _) = self
+            .products
+            .insert_full(factors.clone(), Product { at, upto, end });
         index
-    }
-
-    /// Adds the expected number of tasks of each kind in a random completion of each of `rooms`,
-    /// drawn by weight, times its multiplicity, to `expected`.
-    ///
-    /// One pass forwards has made the tables; this is the one backwards: `flow[c]` is how often a
-    /// random completion goes through entry `c` of a table, and it is handed on to the entries that
-    /// made it up in proportion.
-    pub(super) fn expected_use(&mut self, rooms: &[(Room, f64)], expected: &mut [f64]) {
-        assert_eq!(expected.len(), self.n_kinds, "one sum a kind");
-        let nothing = vec![0.0; self.columns];
-        let mut parts = vec![nothing.clone(); CARD + 1];
-        let mut open = vec![nothing.clone(); self.cards + 1];
-        for (room, times) in rooms {
-            self.enter(room, *times, &mut parts, &mut open);
-        }
-        let mut card = nothing;
-        for free in (1..=self.cards).rev() {
-            let (before, from) = open.split_at_mut(free);
-            self.split_open(free, &from[0], before, &mut card, expected);
-        }
-        self.split_hosts(&mut open[0], expected);
-        let ratio = ratios(&card, &self.card.at);
-        for single in &self.singles {
-            expected[single.kind] += ratio[single.cpu] * single.weight;
-        }
-        for (flow, (ratio, at)) in parts[CARD].iter_mut().zip(ratio.iter().zip(&self.parts[CARD].at)) {
-            *flow += ratio * at;
-        }
-        for units in (1..=CARD).rev() {
-            let (before, from) = parts.split_at_mut(units);
-            let from = &from[0];
-            if from.iter().all(|&flow| flow == 0.0) {
-                continue;
-            }
-            let usable = usize::from(self.usable[units]);
-            if usable < units {
-                for (to, flow) in before[usable].iter_mut().zip(from) {
-                    *to += flow;
-                }
-                continue;
-            }
-            let ratio = ratios(from, &self.parts[units].at);
-            for share in self.shares.iter().filter(|share| share.units <= units) {
-                let left = units - share.units;
-                expected[share.kind] += hand_on(
-                    &mut before[left],
-                    &self.parts[left].at,
-                    &ratio[share.cpu..],
-                    share.weight,
-                );
-            }
-        }
-    }
-
-    /// Where the random completions of `room` enter the tables.
-    fn enter(&mut self, room: &Room, times: f64, parts: &mut [Vec<f64>], open: &mut [Vec<f64>]) {
-        let id = self.room(room);
-        let columns = usize::from(room.columns);
-        let total = self.products[self.nodes[id.0].all as usize].upto[columns];
-        if total <= 0.0 {
-            return;
-        }
-        let scale = times / total;
-        let beside = self.beside_cards(id);
-        let (upto, cards) = (&self.products[beside].upto, usize::from(room.cards));
-        let at = &self.open[cards].at;
-        for used in 0..=columns {
-            open[cards][used] += at[used] * upto[columns - used] * scale;
-        }
-        for &units in &room.parts {
-            let beside = self.beside_part(id, units).expect("the part is in the room");
-            let (upto, part) = (&self.products[beside].upto, &self.parts[usize::from(units)]);
-            for &used in part.used.iter().take_while(|&&used| used as usize <= columns) {
-                let used = used as usize;
-                parts[usize::from(units)][used] += part.at[used] * upto[columns - used] * scale;
-            }
-        }
-    }
-
-    /// Hands the flow of `E_free` on to `E` with fewer cards and to `w_card`.
-    fn split_open(
-        &self,
-        free: usize,
-        from: &[f64],
-        before: &mut [Vec<f64>],
-        card: &mut [f64],
-        expected: &mut [f64],
-    ) {
-        if from.iter().all(|&flow| flow == 0.0) {
-            return;
-        }
-        let ratio = ratios(from, &self.open[free].at);
-        let rest = &self.open[free - 1].at;
-        for &used in &self.card.used {
-            let used = used as usize;
-            card[used] +=
-                hand_on(&mut before[free - 1], rest, &ratio[used..], self.card.at[used]);
-        }
-        for multi in self.multis.iter().filter(|multi| multi.cards <= free) {
-            let left = free - multi.cards;
-            expected[multi.kind] +=
-                hand_on(&mut before[left], &self.open[left].at, &ratio[multi.cpu..], multi.weight);
-        }
-    }
-
-    /// Hands the flow of `E_0` on to itself, from the far end.
-    fn split_hosts(&self, flow: &mut [f64], expected: &mut [f64]) {
-        let at = &self.open[0].at;
-        for used in (1..self.columns).rev() {
-            if flow[used] == 0.0 || at[used] <= 0.0 {
-                continue;
-            }
-            let ratio = flow[used] / at[used];
-            for host in self.hosts.iter().filter(|host| host.cpu <= used) {
-                let handed = ratio * host.weight * at[used - host.cpu];
-                expected[host.kind] += handed;
-                flow[used - host.cpu] += handed;
-            }
-        }
     }
 
     /// `ln Z` of a room, free of scales.
@@ -558,9 +449,7 @@ impl Tables {
         let id = self.room(room);
         let parts: usize = room.parts.iter().map(|&part| usize::from(part)).sum();
         let units = CARD * usize::from(room.cards) + parts;
-        self.nodes[id.0].ln_total
-            + self.lambda * f64::from(room.columns)
-            + self.mu * units as f64
+        self.nodes[id.0].ln_total + self.lambda * f64::from(room.columns) + self.mu * units as f64
     }
 }
 
@@ -569,29 +458,39 @@ impl Table {
         clear_nothings(&mut at);
         let upto = running_sum(&at, lambda);
         let upto_reversed = upto.iter().rev().copied().collect();
-        let used = (0..at.len()).filter(|&used| at[used] > 0.0).map(small).collect();
-        Self { at, upto, upto_reversed, used }
+        let used = (0..at.len())
+            .filter(|&used| at[used] > 0.0)
+            .map(small)
+            .collect();
+        Self {
+            at,
+            upto,
+            upto_reversed,
+            used,
+        }
     }
 }
 
 /// The rate at which the weight of sequences of `steps` grows with their length: the root of
 /// `sum of weight exp(-rate length) = 1`, from above; zero if the weights add up to less than one.
-fn growth(steps: impl Iterator<Item = (f64, usize)> + Clone) -> f64 {
-    let n = steps.clone().count();
+fn growth(steps: &[(f64, usize)]) -> f64 {
+    let n = steps.len();
     if n == 0 {
         return 0.0;
     }
     let most = |extra: f64| {
-        let rates = steps.clone().map(|(ln_weight, length)| (ln_weight + extra) / length as f64);
+        let rates = steps
+            .iter()
+            .map(|&(ln_weight, length)| (ln_weight + extra) / length as f64);
         rates.fold(0.0, f64::max)
     };
     let (mut low, mut high) = (most(0.0), most(libm::log(n as f64)));
     for _ in 0..24 {
         let middle = 0.5 * (low + high);
-        let sum: f64 = steps
-            .clone()
-            .map(|(ln_weight, length)| libm::exp(ln_weight - middle * length as f64))
-            .sum();
+        let weights = steps
+            .iter()
+            .map(|&(ln_weight, length)| libm::exp(ln_weight - middle * length as f64));
+        let sum: f64 = weights.sum();
         if sum <= 1.0 {
             high = middle;
         } else {
@@ -606,35 +505,6 @@ fn add_shifted(to: &mut [f64], from: &[f64], by: usize, weight: f64) {
     for (to, from) in to[by..].iter_mut().zip(from) {
         *to += weight * from;
     }
-}
-
-/// Hands flow on along one kind of step: `to[c] += ratio[c] weight at[c]`; returns how much.
-fn hand_on(to: &mut [f64], at: &[f64], ratio: &[f64], weight: f64) -> f64 {
-    let mut sums = [0.0; 4];
-    let n = ratio.len().min(at.len()).min(to.len());
-    let (to, at, ratio) = (&mut to[..n], &at[..n], &ratio[..n]);
-    let mut to = to.chunks_exact_mut(4);
-    let (mut at, mut ratio) = (at.chunks_exact(4), ratio.chunks_exact(4));
-    for ((to, at), ratio) in (&mut to).zip(&mut at).zip(&mut ratio) {
-        for lane in 0..4 {
-            let handed = ratio[lane] * weight * at[lane];
-            to[lane] += handed;
-            sums[lane] += handed;
-        }
-    }
-    let rest = to.into_remainder().iter_mut().zip(at.remainder()).zip(ratio.remainder());
-    for ((to, at), ratio) in rest {
-        let handed = ratio * weight * at;
-        *to += handed;
-        sums[0] += handed;
-    }
-    (sums[0] + sums[1]) + (sums[2] + sums[3])
-}
-
-/// Flow by weight, nothing where there is no weight.
-fn ratios(flow: &[f64], at: &[f64]) -> Vec<f64> {
-    let ratio = |(&flow, &at): (&f64, &f64)| if at > 0.0 { flow / at } else { 0.0 };
-    flow.iter().zip(at).map(ratio).collect()
 }
 
 /// `sum over c <= columns of product(c) table.upto(columns - c)`.

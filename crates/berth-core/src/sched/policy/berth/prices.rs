@@ -1,0 +1,101 @@
+//! Prices: what makes the tasks of completions add up to the tasks that are to come.
+//!
+//! The dual of a maximum-entropy problem: if the price of each type is right, random completions of
+//! all nodes hold as many tasks of it as the idle GPU of the cluster should get to serve. A type
+//! that completions hold too many of is made dearer, one that they hold too few of cheaper. Types
+//! without GPU end with a price below zero, a reward, which is what keeps surplus CPU for them.
+//!
+//! Invariant: prices are finite and within bounds; what is learned depends on the snapshots seen
+//! alone. Not here: the tables.
+
+use serde::{Deserialize, Serialize};
+
+use super::view::Grid;
+use crate::sched::fragmentation::TaskKind;
+
+/// Temperature of completions, in thousandths of a GPU.
+pub(super) const TEMPERATURE_MILLI: f64 = 15.0;
+
+/// Demand is that of the idle GPU, but of this part of the cluster at least.
+pub(super) const DEMAND_FLOOR: f64 = 0.1;
+
+/// Highest price of a type without GPU, in thousandths of a GPU.
+const HOST_PRICE_MAX: f64 = 50.0;
+
+/// Highest reward of a type without GPU, in thousandths of a GPU for each mCPU.
+const HOST_REWARD_MAX: f64 = 0.05;
+
+/// Part of the demand that keeps the ratio of use and demand away from zero, and a constant for
+/// types that hardly occur.
+const RATIO_PART: f64 = 0.02;
+const RATIO_CONSTANT: f64 = 0.5;
+
+/// A type of the mix with its price.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Priced {
+    pub(super) kind: TaskKind,
+    /// Its part of all pods.
+    pub(super) popularity: f64,
+    /// In thousandths of a GPU.
+    pub(super) price: f64,
+}
+
+/// What the policy has learned: the mix, the prices, and how far it has read.
+///
+/// Kept in a profile, it makes a policy go on where another one stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PriceTable {
+    pub(super) grid: Grid,
+    pub(super) types: Vec<Priced>,
+    /// Pods that had arrived at the last step.
+    pub(super) arrived: u64,
+    /// Number of steps since the first solution.
+    pub(super) steps: u64,
+}
+
+impl Priced {
+    /// GPU of one task, in thousandths.
+    pub(super) fn gpu_milli(&self) -> f64 {
+        self.kind.compute_each.milli_f64() * f64::from(self.kind.gpus)
+    }
+
+    /// Natural logarithm of the weight in completions.
+    pub(super) fn ln_weight(&self) -> f64 {
+        (self.gpu_milli() - self.price) / TEMPERATURE_MILLI
+    }
+
+    /// Moves the price so that an expected use of `used` comes closer to `wanted`.
+    pub(super) fn adjust(&mut self, used: f64, wanted: f64, rate: f64) {
+        let above = used + RATIO_PART * wanted + RATIO_CONSTANT;
+        let below = (1.0 + RATIO_PART) * wanted + RATIO_CONSTANT;
+        let step = libm::log(above / below).clamp(-1.0, 1.0);
+        self.price = self.bounded(self.price + rate * TEMPERATURE_MILLI * step);
+    }
+
+    /// `price` within what is allowed for the type.
+    pub(super) fn bounded(&self, price: f64) -> f64 {
+        let gpu = self.gpu_milli();
+        let (low, high) = if gpu > 0.0 {
+            (0.0, gpu)
+        } else {
+            (-HOST_REWARD_MAX * self.kind.cpu.0 as f64, HOST_PRICE_MAX)
+        };
+        if price.is_finite() {
+            price.clamp(low, high)
+        } else {
+            0.0
+        }
+    }
+}
+
+/// How many tasks of each type the idle GPU should get to serve, in thousandths of a GPU; `None` if
+/// no type needs any.
+pub(super) fn demand(types: &[Priced], idle_milli: f64, capacity_milli: f64) -> Option<Vec<f64>> {
+    let each: f64 = types
+        .iter()
+        .map(|priced| priced.popularity * priced.gpu_milli())
+        .sum();
+    let served = idle_milli.max(DEMAND_FLOOR * capacity_milli) / each;
+    let wanted = types.iter().map(|priced| priced.popularity * served);
+    (each > 0.0 && served > 0.0).then(|| wanted.collect())
+}
