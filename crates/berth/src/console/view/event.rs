@@ -1,0 +1,80 @@
+//! Events as lines.
+
+use serde::Serialize;
+
+use berth_core::model::gpu::GpuHealth;
+use berth_core::model::node::Readiness;
+use berth_core::time::Time;
+
+use super::words;
+use crate::service::events::{Event, EventKind};
+
+/// An event as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct EventRow {
+    /// Virtual milliseconds since the start.
+    pub(crate) at_ms: i64,
+    /// The same for people.
+    #[serde(skip)]
+    pub(crate) clock: String,
+    /// Whether it is trouble.
+    pub(crate) severity: Severity,
+    /// What happened.
+    pub(crate) text: String,
+}
+
+/// Whether an event is trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Severity {
+    /// Everyday business.
+    Normal,
+    /// Something broke or somebody lost a place.
+    Trouble,
+}
+
+impl EventRow {
+    /// The row of `event`, its time counted from `start`.
+    pub(crate) fn of(event: &Event, start: Time) -> Self {
+        let since = event.at.since(start);
+        let (severity, text) = match &event.kind {
+            EventKind::Started { pod, node } => {
+                (Severity::Normal, format!("{pod} starts on {node}"))
+            }
+            EventKind::Evicted { pod, cause } => {
+                let cause = words::evict_cause(*cause);
+                (Severity::Trouble, format!("{pod} loses its place: {cause}"))
+            }
+            EventKind::Node { node, readiness } => {
+                let text = format!("node {node} is {}", words::readiness(*readiness));
+                let is_back = *readiness == Readiness::Ready;
+                (
+                    if is_back {
+                        Severity::Normal
+                    } else {
+                        Severity::Trouble
+                    },
+                    text,
+                )
+            }
+            EventKind::Gpu { node, gpu, health } => {
+                let text = format!("GPU {gpu} of {node} is {}", words::health(*health));
+                let is_well = *health == GpuHealth::Healthy;
+                (
+                    if is_well {
+                        Severity::Normal
+                    } else {
+                        Severity::Trouble
+                    },
+                    text,
+                )
+            }
+        };
+        Self {
+            at_ms: since.0,
+            clock: words::clock(since),
+            severity,
+            text,
+        }
+    }
+}
