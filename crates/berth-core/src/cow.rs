@@ -136,10 +136,10 @@ impl<T: Clone> CowVec<T> {
             }
             seen.chunks[at] = *latest;
             let first = at * CHUNK;
-            for offset in 0..chunk.items.len() {
-                let stamp = chunk.stamps[offset];
-                if seen.items[first + offset] != stamp {
-                    seen.items[first + offset] = stamp;
+            let items = &mut seen.items[first..first + chunk.items.len()];
+            for (offset, (seen, &stamp)) in items.iter_mut().zip(&chunk.stamps).enumerate() {
+                if *seen != stamp {
+                    *seen = stamp;
                     changed(first + offset);
                 }
             }

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use smallvec::SmallVec;
+
 use crate::amount::{Bytes, GpuUnits, MilliCpu};
 use crate::id::{GangId, NodeId, PodId, QueueId};
-use crate::limits;
 use crate::model::gpu::GpuGrant;
 use crate::model::mig::MigSlices;
 use crate::model::node::Node;
@@ -122,10 +123,14 @@ struct Held {
 }
 
 fn check_gpus(node: &Node, found: &mut Vec<Violation>) {
-    let mut held = [Held::default(); limits::GPUS_PER_NODE_MAX];
+    let mut held: SmallVec<[Held; 8]> = SmallVec::from_elem(Held::default(), node.state.gpus.len());
     for placement in &node.placements {
         for index in placement.grant.gpus().iter() {
-            let gpu = &mut held[index];
+            let Some(gpu) = held.get_mut(index) else {
+                let (node, what) = (node.name.to_string(), "GPUs");
+                found.push(Violation::Overcommitted { node, what });
+                continue;
+            };
             gpu.compute += placement.grant.compute_each();
             gpu.tenants += 1;
             match placement.grant {

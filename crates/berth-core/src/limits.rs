@@ -34,9 +34,9 @@ pub const GPU_COMPUTE_MAX: GpuUnits = GpuUnits(10_000 * GPUS_PER_NODE_MAX as i64
 /// Score tables kept, one a task type. At 10,000 nodes a table takes 130 KB.
 pub const SCORE_TABLES_MAX: usize = 4_096;
 
-/// Node states remembered before the memory of them starts afresh: about 20 MB. A published run
+/// Node states remembered before the memory of them starts afresh: about 10 MB. A published run
 /// goes through 8,400.
-pub const NODE_STATES_MAX: usize = 1 << 15;
+pub const NODE_STATES_MAX: usize = 1 << 14;
 
 /// Scores remembered by node state and task type before the memory of them starts afresh: 64 MB.
 pub const SCORE_CELLS_MAX: usize = 1 << 24;

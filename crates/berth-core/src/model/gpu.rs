@@ -3,6 +3,7 @@
 //! Invariant: `0 <= free_compute <= 10,000` and `0 <= free_memory <= memory`, and what is free plus
 //! what the placements of the node hold is the whole card. Not here: which card a policy prefers.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,7 @@ pub struct GpuSpec {
 }
 
 /// The state of one GPU: all of it that decides whether and how well a request fits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuState {
     /// How the card is offered.
     pub mode: GpuMode,
@@ -81,6 +82,23 @@ pub struct GpuState {
     pub mig_geometry: MigGeometry,
     /// vGPU only: the profile that all tenants of the card share, while there are any.
     pub vgpu_profile: Option<VgpuProfileId>,
+}
+
+impl Hash for GpuState {
+    /// Packs all small fields into one word: states are hashed at every change of a node.
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let vgpu = self
+            .vgpu_profile
+            .map_or(0, |profile| u64::from(profile.0) + 1);
+        let devices = self.mode as u64 | (self.health as u64) << 4 | vgpu << 8;
+        let tenants = u64::from(self.tenants) | u64::from(self.mig_used.bits()) << 16;
+        let compute = self.free_compute.0 as u64;
+        hasher.write_u64(devices | tenants << 32 | compute.rotate_left(56));
+        hasher.write_u64(self.free_memory.0 as u64);
+        if let MigGeometry::Fixed(instances) = &self.mig_geometry {
+            instances.hash(hasher);
+        }
+    }
 }
 
 impl GpuState {

@@ -56,6 +56,12 @@ impl MigSlices {
         Self(self.0 & !other.0)
     }
 
+    /// One bit a slice, the first slice lowest.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Number of slices.
     #[must_use]
     pub const fn len(self) -> u32 {
