@@ -4,3 +4,4 @@ pub(crate) mod cpu;
 pub(crate) mod data;
 pub(crate) mod folder;
 pub(crate) mod target;
+pub(crate) mod trace;

@@ -14,6 +14,7 @@ mod chart;
 pub(crate) mod docs;
 pub(crate) mod figure;
 pub(crate) mod html;
+mod played;
 mod published;
 pub(crate) mod table;
 

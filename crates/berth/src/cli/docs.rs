@@ -22,6 +22,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         ("cli.md", docs::cli(&super::definition())),
         ("policies.md", docs::policies()),
         ("reasons.md", docs::reasons()),
+        ("traces.md", docs::traces()),
     ];
     let pages = pages.map(|(name, text)| (name.to_owned(), text.into_bytes()));
     folder::write_all(&args.out, &pages)?;

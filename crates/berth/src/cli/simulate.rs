@@ -2,25 +2,27 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use berth_core::sched::policy::{self, Entry, POLICIES};
+use berth_core::time::Span;
+use berth_sim::faults::FaultPlan;
 use clap::ValueEnum as _;
 use clap::builder::{PossibleValue, TypedValueParser as _};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::policies;
+use crate::cli::up::Faults;
 use crate::cli::values::{self, Seeds};
 use crate::ext::data::Data;
 use crate::ext::target::Target;
+use crate::ext::trace::{self, Trace};
 use crate::output::html::Report;
 use crate::output::{self, Document, Format};
 use crate::runs::crew::Crew;
-use crate::runs::published;
+use crate::runs::{played, published};
 
 mod suite;
-mod trace;
-
-use trace::Trace;
 
 /// Run scheduling policies on a trace and compare them
 #[derive(Debug, clap::Args)]
@@ -31,8 +33,8 @@ pub(crate) struct Args {
     /// What the cluster is made of and what is asked of it
     ///
     /// openb:NAME is a pod list of the published experiment, openb-like a generated list of the
-    /// same mix, native:FILE a file in Berth's own format, site:PRESET a generated site (small,
-    /// site-1000).
+    /// same mix, native:PATH your own JSON file or folder of CSV tables, site:PRESET a generated
+    /// site (small, site-1000).
     #[arg(long, default_value = "site:small", value_parser = trace::parse)]
     trace: Trace,
     /// Policies to compare, or all; `berth policies` lists them
@@ -56,7 +58,7 @@ pub(crate) struct Args {
     replay: bool,
     /// How much goes wrong [default: none]
     #[arg(long, value_enum)]
-    faults: Option<crate::cli::up::Faults>,
+    faults: Option<Faults>,
     /// Threads [default: one a core]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -119,10 +121,24 @@ fn run_published(args: &Args, list: &str) -> Result<Exit, Failure> {
 }
 
 fn run_played(args: &Args) -> Result<Exit, Failure> {
-    Err(Failure::usage(format!(
-        "{:?} is not in this build",
-        args.trace
-    )))
+    let html = args.html.as_deref().map(Target::open).transpose()?;
+    let data = Data::locate();
+    let seeds = args.seeds();
+    let mut workloads = Vec::with_capacity(seeds.len());
+    for seed in seeds {
+        let workload = match workloads.first() {
+            Some((_, first)) if !args.trace.is_generated() => Arc::clone(first),
+            _ => Arc::new(args.trace.workload(seed, &data)?),
+        };
+        workloads.push((seed, workload));
+    }
+    let plan = played::Plan {
+        policies: args.policies(),
+        workloads,
+        until: args.days.map(|days| Span::from_days(days.into())),
+        faults: args.faults.map_or(FaultPlan::None, FaultPlan::from),
+    };
+    finish(args, &played::run(&plan, &Crew::new(args.jobs)?)?, html)
 }
 
 fn finish(

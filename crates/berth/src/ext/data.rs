@@ -57,19 +57,25 @@ impl Data {
         Self { folders }
     }
 
-    /// Node list and pod list of the published experiment; `trace` is the pod list's name.
+    /// The published experiment on a pod list, by its name.
     pub(crate) fn openb(&self, trace: &str) -> Result<Inputs, Failure> {
-        let nodes = self.read("openb/openb_node_list_gpu_node.csv", Source::Openb)?;
-        let path = format!("openb/openb_pod_list_{trace}.csv");
-        let pods = self
-            .read(&path, Source::Openb)
-            .map_err(|failure| self.suggest(failure))?;
+        let [nodes, pods] = self.openb_files(trace)?;
         Inputs::read(
             trace,
             (&nodes.name, &nodes.bytes),
             (&pods.name, &pods.bytes),
         )
         .map_err(unreadable)
+    }
+
+    /// The node list of the published experiment and a pod list, by its name.
+    pub(crate) fn openb_files(&self, trace: &str) -> Result<[Content; 2], Failure> {
+        let nodes = self.read("openb/openb_node_list_gpu_node.csv", Source::Openb)?;
+        let path = format!("openb/openb_pod_list_{trace}.csv");
+        let pods = self
+            .read(&path, Source::Openb)
+            .map_err(|failure| self.suggest(failure))?;
+        Ok([nodes, pods])
     }
 
     /// The published allocation and fragmentation.

@@ -10,7 +10,7 @@ pub(crate) mod scale;
 mod svg;
 
 /// Number of distinct looks that the page's style knows.
-pub(crate) const LOOKS: usize = 7;
+pub(crate) const LOOKS: usize = 8;
 
 /// The class that gives the series `slot` its colour and dash.
 fn look(slot: usize) -> String {
@@ -72,6 +72,19 @@ mod tests {
         check(&[99.0, 100.0], &[90.0, 100.0]);
         check(&[0.0, 1.0], &[0.0, 10.0]);
         check(&[30.0, 52.0, 54.0], &[30.0, 48.0, 58.0]);
+    }
+
+    #[test]
+    fn the_style_knows_every_look() {
+        let style = include_str!("html/page.css");
+        for slot in 0..LOOKS {
+            let look = look(slot);
+            assert!(style.contains(&format!(".{look} {{ --c: ")), "{look}");
+            assert!(
+                slot == 0 || style.contains(&format!(".series.{look} {{")),
+                "{look}"
+            );
+        }
     }
 
     #[test]

@@ -6,11 +6,14 @@ use std::fmt::Write as _;
 
 use berth_core::sched::explain::Reason;
 use berth_core::sched::policy::POLICIES;
+use berth_sim::trace::FORMATS;
 
 /// Every command with its flags.
 pub(crate) fn cli(command: &clap::Command) -> String {
     let mut page = heading("Command line");
     section(command, command.get_name(), &mut page);
+    page.truncate(page.trim_end().len());
+    page.push('\n');
     page
 }
 
@@ -28,6 +31,25 @@ pub(crate) fn policies() -> String {
         push(
             &mut page,
             format_args!("\n## {}\n\n{}\n", entry.name, body(entry.manual)),
+        );
+    }
+    page
+}
+
+/// Every source of workloads with its manual.
+pub(crate) fn traces() -> String {
+    let mut page = heading("Traces");
+    page.push_str("| trace | what it is |\n|---|---|\n");
+    for format in FORMATS {
+        push(
+            &mut page,
+            format_args!("| [`{0}`](#{0}) | {1} |\n", format.name, format.summary),
+        );
+    }
+    for format in FORMATS {
+        push(
+            &mut page,
+            format_args!("\n## {}\n\n{}\n", format.name, body(format.manual)),
         );
     }
     page
@@ -116,10 +138,13 @@ fn row(argument: &clap::Arg, page: &mut String) {
     } else {
         String::new()
     };
-    let help = argument
-        .get_help()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let help = argument.get_long_help().or_else(|| argument.get_help());
+    let help = help.map(ToString::to_string).unwrap_or_default();
+    let help = help
+        .replace("\n\n", ". ")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let values = argument.get_possible_values();
     let shown = values
         .iter()
@@ -157,13 +182,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_policy_and_reason_has_its_place() {
-        let (policies, reasons) = (policies(), reasons());
+    fn every_policy_trace_and_reason_has_its_place() {
+        let (policies, reasons, traces) = (policies(), reasons(), traces());
         for entry in POLICIES {
             assert!(
                 policies.contains(&format!("\n## {}\n", entry.name)),
                 "{}",
                 entry.name
+            );
+        }
+        for format in FORMATS {
+            assert!(
+                traces.contains(&format!("\n## {}\n", format.name)),
+                "{}",
+                format.name
             );
         }
         for reason in Reason::ALL {

@@ -1,5 +1,7 @@
 //! Figures as people read them.
 
+use berth_core::time::Span;
+
 /// A percentage with two decimals; a dash where there is none.
 pub(crate) fn percent(value: impl Into<Option<f64>>) -> String {
     value
@@ -17,12 +19,9 @@ pub(crate) fn seconds(value: f64) -> String {
     }
 }
 
-/// A count, with thin groups of three from five digits on.
+/// A count, in groups of three digits.
 pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
-    if digits.len() < 5 {
-        return digits;
-    }
     let first = digits.len() % 3;
     let mut grouped = digits[..first].to_owned();
     for group in digits.as_bytes()[first..].chunks(3) {
@@ -32,6 +31,11 @@ pub(crate) fn count(value: u64) -> String {
         grouped.extend(group.iter().map(|&digit| char::from(digit)));
     }
     grouped
+}
+
+/// A length of virtual time, given in seconds.
+pub(crate) fn span(seconds: f64) -> String {
+    Span((seconds * 1000.0).round() as i64).to_string()
 }
 
 /// What stands for a figure that there is none of.
@@ -50,7 +54,8 @@ mod tests {
         assert_eq!(percent(None), "-");
         assert_eq!(seconds(0.1234), "0.12");
         assert_eq!(seconds(123.456), "123.5");
-        assert_eq!(count(9999), "9999");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(6212), "6,212");
         assert_eq!(count(10_866), "10,866");
         assert_eq!(count(123_456), "123,456");
         assert_eq!(count(1_234_567), "1,234,567");

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::env;
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
 
 /// A table of text.
@@ -69,12 +70,20 @@ impl Column {
 impl Style {
     /// What standard output can show: `NO_COLOR` and a pipe both ask for plain text.
     pub(crate) fn of_stdout() -> Self {
-        let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = env::var_os("TERM").is_some_and(|value| value == "dumb");
-        if refused || dumb || !io::stdout().is_terminal() {
-            Self::Plain
-        } else {
+        let variable = |name| env::var_os(name).unwrap_or_default();
+        match io::stdout().is_terminal() {
+            true => Self::of_terminal(&variable("NO_COLOR"), &variable("TERM")),
+            false => Self::Plain,
+        }
+    }
+
+    /// What a terminal can show and its user wants, by the values of `NO_COLOR` and `TERM`; any
+    /// value of the former refuses colour (no-color.org).
+    fn of_terminal(no_color: &OsStr, term: &OsStr) -> Self {
+        if no_color.is_empty() && term != "dumb" {
             Self::Terminal
+        } else {
+            Self::Plain
         }
     }
 
@@ -242,6 +251,19 @@ mod tests {
     fn colour_only_where_a_terminal_shows_it() {
         assert!(!sample().text(Style::Plain).contains('\x1b'));
         assert!(sample().text(Style::Terminal).contains("\x1b[1mT\x1b[0m"));
+    }
+
+    #[test]
+    fn a_terminal_may_refuse_colour() {
+        let check = |no_color: &str, term: &str, expected| {
+            assert_eq!(
+                Style::of_terminal(no_color.as_ref(), term.as_ref()),
+                expected
+            );
+        };
+        check("", "xterm-256color", Style::Terminal);
+        check("1", "xterm-256color", Style::Plain);
+        check("", "dumb", Style::Plain);
     }
 
     #[test]

@@ -28,6 +28,29 @@ pub(crate) struct Timed<T> {
     pub(crate) wall: Duration,
 }
 
+/// How far one task is.
+#[derive(Debug)]
+pub(crate) struct Part<'a> {
+    bar: &'a ProgressBar,
+    done: u64,
+}
+
+/// Steps in which a task's part of the bar fills.
+const PARTS: u64 = 1000;
+
+impl Part<'_> {
+    /// Tells that the part `fraction` of the task is done, 0 to 1.
+    pub(crate) fn at(&mut self, fraction: f64) {
+        // Only the end of the task fills its part.
+        self.reach(((fraction * PARTS as f64) as u64).min(PARTS - 1));
+    }
+
+    fn reach(&mut self, done: u64) {
+        self.bar.inc(done.saturating_sub(self.done));
+        self.done = self.done.max(done);
+    }
+}
+
 impl Crew {
     /// A crew of `jobs` threads, or one thread a core.
     pub(crate) fn new(jobs: Option<NonZeroUsize>) -> Result<Self, Failure> {
@@ -43,13 +66,14 @@ impl Crew {
     pub(crate) fn run_all<T: Sync, R: Send>(
         &self,
         tasks: &[T],
-        run: impl Fn(&T) -> Result<R, Failure> + Sync,
+        run: impl Fn(&T, &mut Part<'_>) -> Result<R, Failure> + Sync,
     ) -> Result<Vec<Timed<R>>, Failure> {
         let bar = progress(tasks.len());
         let timed = |task: &T| {
             let began = Instant::now();
-            let result = run(task)?;
-            bar.inc(1);
+            let mut part = Part { bar: &bar, done: 0 };
+            let result = run(task, &mut part)?;
+            part.reach(PARTS);
             Ok(Timed {
                 result,
                 wall: began.elapsed(),
@@ -66,9 +90,9 @@ impl Crew {
 
 /// A bar on standard error; hidden unless that is a terminal.
 fn progress(tasks: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{elapsed} {wide_bar} {pos}/{len} runs, {eta} left")
+    let style = ProgressStyle::with_template("{elapsed} {wide_bar} {percent} %, {eta} left")
         .expect("the template is constant");
-    let bar = ProgressBar::new(tasks as u64).with_style(style);
+    let bar = ProgressBar::new(tasks as u64 * PARTS).with_style(style);
     if !bar.is_hidden() {
         bar.enable_steady_tick(TICK);
     }
@@ -83,7 +107,7 @@ mod tests {
     fn results_stand_in_the_order_of_the_tasks() {
         let crew = Crew::new(NonZeroUsize::new(4)).unwrap();
         let tasks: Vec<u32> = (0..100).collect();
-        let results = crew.run_all(&tasks, |n| Ok(n * 2)).unwrap();
+        let results = crew.run_all(&tasks, |n, _| Ok(n * 2)).unwrap();
         assert!(
             results
                 .iter()
@@ -95,7 +119,7 @@ mod tests {
     #[test]
     fn a_failure_ends_the_list() {
         let crew = Crew::new(NonZeroUsize::new(2)).unwrap();
-        let run = |n: &u32| {
+        let run = |n: &u32, _: &mut Part<'_>| {
             if *n == 3 {
                 Err(Failure::usage("three"))
             } else {

@@ -67,7 +67,7 @@ pub(crate) fn run(plan: &Plan, data: &Data, crew: &Crew) -> Result<Outcome, Fail
     let tasks: Vec<(&'static Entry, u64)> = policies
         .flat_map(|&policy| plan.seeds.iter().map(move |&seed| (policy, seed)))
         .collect();
-    let runs = crew.run_all(&tasks, |&(policy, seed)| {
+    let runs = crew.run_all(&tasks, |&(policy, seed), _| {
         one(&inputs, policy, seed, &rands[&seed], plan.until_percent)
     })?;
     let wall_seconds = runs.iter().map(|run| run.wall.as_secs_f64()).collect();
@@ -81,7 +81,7 @@ pub(crate) fn run(plan: &Plan, data: &Data, crew: &Crew) -> Result<Outcome, Fail
     }
     let names = plan.policies.iter().map(|policy| policy.name);
     let means = names
-        .flat_map(|policy| percents.iter().filter_map(move |&at| Some((policy, at))))
+        .flat_map(|policy| percents.iter().map(move |&at| (policy, at)))
         .filter_map(|(policy, percent)| mean_of(&results, policy, percent))
         .collect();
     Ok(Outcome {

@@ -153,7 +153,7 @@ pub(crate) fn run(data: &Data, crew: &Crew, detail: Detail) -> Result<Comparison
         }
     }
     let (began, cpu_began) = (Instant::now(), cpu::time());
-    let runs = crew.run_all(&tasks, |&(inputs, policy, seed)| {
+    let runs = crew.run_all(&tasks, |&(inputs, policy, seed), _| {
         published::one(inputs, policy, seed, &rands[&seed], UNTIL_PERCENT)
     })?;
     let wall_seconds = began.elapsed().as_secs_f64();

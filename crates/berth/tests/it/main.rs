@@ -1,1 +1,11 @@
-//! The command line as its users see it.
+//! The command line as its users see it: what it prints, and how it ends.
+
+// A helper's panic is the test's report.
+#![allow(clippy::unwrap_used)]
+
+mod command_line;
+mod pages;
+mod played;
+mod published;
+mod support;
+mod up;

@@ -129,7 +129,7 @@ impl Lines {
             let look = look(series.slot);
             svg.line(
                 &format!("leader {look}"),
-                (end.0 + 2.0, end.1),
+                (RIGHT + 2.0, end.1),
                 (RIGHT + LEADER, at),
             );
             let point = (RIGHT + LEADER + 3.0, at + 4.0);

@@ -3,6 +3,7 @@
 use super::look;
 use super::scale::{Axis, Kind};
 use super::svg::{Anchor, Svg};
+use crate::output::figure::span;
 
 /// A chart of quantiles.
 #[derive(Debug)]
@@ -89,8 +90,4 @@ impl Quantiles {
             }
         }
     }
-}
-
-fn span(seconds: f64) -> String {
-    berth_core::time::Span((seconds * 1000.0).round() as i64).to_string()
 }

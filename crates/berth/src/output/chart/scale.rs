@@ -152,10 +152,10 @@ fn log_seconds(high: f64) -> (f64, f64, Vec<Tick>) {
     (SPANS[0].0, SPANS[last].0, ticks.collect())
 }
 
-/// The smallest of 1, 2, 2.5 and 5 times a power of ten that is at least `rough`.
+/// The smallest of 1, 2 and 5 times a power of ten that is at least `rough`.
 fn nice_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.log10().floor());
-    let factor = [1.0, 2.0, 2.5, 5.0]
+    let factor = [1.0, 2.0, 5.0]
         .into_iter()
         .find(|factor| factor * power >= rough);
     factor.unwrap_or(10.0) * power

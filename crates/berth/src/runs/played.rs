@@ -1,0 +1,143 @@
+//! Runs that play a workload by its own times: jobs arrive, wait, run, end, and lose their place.
+
+use std::sync::Arc;
+
+use berth_core::sched::policy::Entry;
+use berth_core::time::Span;
+use berth_sim::faults::FaultPlan;
+use berth_sim::report::Report;
+use berth_sim::simulate::{self, Check, Options, Progress, SimulateError};
+use berth_sim::workload::Workload;
+use serde::Serialize;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::runs::crew::Crew;
+use crate::runs::spread::mean;
+
+/// What is run.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Policies to compare.
+    pub(crate) policies: Vec<&'static Entry>,
+    /// Seeds, each with the workload that it plays; a generated workload differs by seed.
+    pub(crate) workloads: Vec<(u64, Arc<Workload>)>,
+    /// Stops a run after this much virtual time.
+    pub(crate) until: Option<Span>,
+    /// What fails.
+    pub(crate) faults: FaultPlan,
+}
+
+/// What the runs came to.
+#[derive(Debug, Serialize)]
+pub(crate) struct Outcome {
+    /// Every run: by policy, then seed, as asked.
+    pub(crate) results: Vec<Report>,
+    /// Means over the seeds of each policy.
+    pub(crate) means: Vec<Means>,
+    /// Wall seconds of each run; not serialised, so that equal runs print equal documents.
+    #[serde(skip)]
+    pub(crate) wall_seconds: Vec<f64>,
+}
+
+/// Means over the seeds of a policy; units as in [`Report`].
+#[derive(Debug, Serialize)]
+pub(crate) struct Means {
+    pub(crate) policy: String,
+    pub(crate) seeds: usize,
+    pub(crate) allocation_mean: f64,
+    pub(crate) utilisation_mean: f64,
+    pub(crate) fragmentation_mean: f64,
+    pub(crate) wait_p50_s: f64,
+    pub(crate) wait_p90_s: f64,
+    pub(crate) wait_p99_s: f64,
+    pub(crate) wait_max_s: f64,
+    pub(crate) submitted: f64,
+    pub(crate) completed: f64,
+    pub(crate) pending_at_end: f64,
+    pub(crate) evictions: f64,
+    pub(crate) jain: f64,
+    pub(crate) share_error: f64,
+}
+
+/// Does all runs of the plan.
+pub(crate) fn run(plan: &Plan, crew: &Crew) -> Result<Outcome, Failure> {
+    let mut tasks: Vec<(&'static Entry, u64, &Workload)> = Vec::new();
+    for policy in &plan.policies {
+        tasks.extend(
+            plan.workloads
+                .iter()
+                .map(|(seed, workload)| (*policy, *seed, &**workload)),
+        );
+    }
+    let runs = crew.run_all(&tasks, |&(policy, seed, workload), part| {
+        let options = Options {
+            seed,
+            until: plan.until,
+            faults: plan.faults,
+            check: Check::Touched,
+        };
+        simulate::simulate(workload, policy, &options, &mut |progress| {
+            part.at(fraction(&progress, plan.until));
+        })
+        .map_err(|error| failed(policy, seed, error))
+    })?;
+    let wall_seconds = runs.iter().map(|run| run.wall.as_secs_f64()).collect();
+    let results: Vec<Report> = runs.into_iter().map(|run| run.result).collect();
+    let means = plan
+        .policies
+        .iter()
+        .filter_map(|policy| Means::of(policy.name, &results));
+    Ok(Outcome {
+        means: means.collect(),
+        results,
+        wall_seconds,
+    })
+}
+
+/// How much of a run is done, by its pods or by its time, whichever is further.
+fn fraction(progress: &Progress, until: Option<Span>) -> f64 {
+    let by_pods = progress.submitted as f64 / progress.planned.max(1) as f64;
+    let by_time = until.map_or(0.0, |until| {
+        progress.now.0 as f64 / until.as_ms().max(1) as f64
+    });
+    by_pods.max(by_time)
+}
+
+fn failed(policy: &Entry, seed: u64, error: SimulateError) -> Failure {
+    let exit = match error {
+        SimulateError::Found(_) => Exit::Unreadable,
+        SimulateError::Invariant { .. } => Exit::Internal,
+    };
+    Failure::new(
+        exit,
+        format!("the run of {} with seed {seed} has no result", policy.name),
+    )
+    .because(error)
+}
+
+impl Means {
+    fn of(policy: &str, results: &[Report]) -> Option<Self> {
+        let own: Vec<&Report> = results
+            .iter()
+            .filter(|report| report.policy == policy)
+            .collect();
+        let mean = |of: fn(&Report) -> f64| mean(own.iter().map(|report| of(report)));
+        Some(Self {
+            policy: policy.to_owned(),
+            seeds: own.len(),
+            allocation_mean: mean(|report| report.allocation_mean)?,
+            utilisation_mean: mean(|report| report.utilisation_mean)?,
+            fragmentation_mean: mean(|report| report.fragmentation_mean)?,
+            wait_p50_s: mean(|report| report.wait.p50_s)?,
+            wait_p90_s: mean(|report| report.wait.p90_s)?,
+            wait_p99_s: mean(|report| report.wait.p99_s)?,
+            wait_max_s: mean(|report| report.wait.max_s)?,
+            submitted: mean(|report| report.submitted as f64)?,
+            completed: mean(|report| report.completed as f64)?,
+            pending_at_end: mean(|report| report.pending_at_end as f64)?,
+            evictions: mean(|report| report.evictions.values().sum::<u64>() as f64)?,
+            jain: mean(|report| report.jain)?,
+            share_error: mean(|report| report.share_error)?,
+        })
+    }
+}
