@@ -19,6 +19,7 @@ use crate::sched::fit;
 use crate::sched::fragmentation::TargetWorkload;
 use crate::stream::Stream;
 
+mod descent;
 mod learning;
 mod mix;
 mod model;
@@ -108,7 +109,7 @@ impl Policy for Berth {
         let arrived: u64 = snapshot.arrivals().iter().sum();
         let prices = match &mut self.learned {
             None if self.workload.is_empty() && arrived < ARRIVALS_FIRST => None,
-            None => learning::first(&self.mix(snapshot), snapshot),
+            None => Some(learning::first(&mix_of(&self.workload, snapshot), snapshot)),
             // A count that went back is of another cluster: prices go on from there.
             Some(model) => {
                 let known = model.prices.arrived;
@@ -130,12 +131,6 @@ impl Policy for Berth {
 
     fn prices(&self) -> Option<Arc<PriceTable>> {
         self.learned.as_ref().map(|model| Arc::clone(&model.prices))
-    }
-}
-
-impl Berth {
-    fn mix(&self, snapshot: &Snapshot) -> Mix {
-        mix_of(&self.workload, snapshot)
     }
 }
 

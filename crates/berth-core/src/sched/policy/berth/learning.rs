@@ -8,32 +8,31 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
+use super::descent::{Slope, minimise};
 use super::mix::Mix;
 use super::model::{Census, Model};
-use super::prices::{PriceTable, Priced, demand};
+use super::prices::{PriceTable, Priced, TEMPERATURE_MILLI, demand};
 use super::view::{Grid, is_ready};
 use crate::amount::GpuUnits;
-use crate::model::gpu::ModelSet;
+use crate::model::gpu::{GpuState, ModelSet};
 use crate::model::node::{Node, NodeState, ShapeId};
 use crate::model::snapshot::Snapshot;
+use crate::sched::fragmentation::TaskKind;
 
-/// Steps to the first prices.
-const FIRST_STEPS: u32 = 200;
-
-/// First step of those whose prices are averaged.
-const AVERAGED_FROM: u32 = 67;
-
-/// Part of the average that each further step leaves as it was.
-const AVERAGED: f64 = 0.98;
-
-/// Rate of a step once there are prices.
-const RATE: f64 = 0.3;
+/// Evaluations of the dual function to the first prices: enough that twice as many change nothing.
+const FIRST_EVALUATIONS: u32 = 40;
 
 /// Nodes looked at in one step.
 const NODES_A_STEP: usize = 4_096;
 
-/// The first prices, for the cluster as it is found.
-pub(super) fn first(mix: &Mix, snapshot: &Snapshot) -> Option<PriceTable> {
+/// The first prices, for the cluster as it is found: those that minimise
+///
+/// ```text
+/// sum over nodes of tau ln Z + sum over types of d (price + price^2 / (2 E))
+/// ```
+///
+/// whose slope is what is wanted less what is used.
+pub(super) fn first(mix: &Mix, snapshot: &Snapshot) -> PriceTable {
     let types = mix.iter().map(|&(kind, popularity)| Priced {
         kind,
         popularity,
@@ -45,56 +44,61 @@ pub(super) fn first(mix: &Mix, snapshot: &Snapshot) -> Option<PriceTable> {
         arrived: snapshot.arrivals().iter().sum(),
         steps: 0,
     };
-    let nodes = sample(snapshot, 0);
-    let Some(wanted) = wanted(&table.types, snapshot) else {
-        return Some(table);
+    let Some(demands) = demands(&table.types, snapshot) else {
+        return table;
     };
-    let mut average: Vec<f64> = vec![0.0; table.types.len()];
-    for step in 0..FIRST_STEPS {
+    let nodes = sample(snapshot, 0);
+    // Second derivatives are about use by temperature, and use comes to about the demand.
+    let scale = |demand: &f64| libm::sqrt((demand + 1.0) / TEMPERATURE_MILLI);
+    let scales: Vec<f64> = demands.iter().map(scale).collect();
+    let bounds = table.types.iter().zip(&scales).map(|(priced, scale)| {
+        let (low, high) = priced.bounds();
+        (low * scale, high * scale)
+    });
+    let (bounds, start): (Vec<_>, _) = (bounds.collect(), vec![0.0; scales.len()]);
+    let found = minimise(start, &bounds, FIRST_EVALUATIONS, |point| {
+        set_prices(&mut table.types, point, &scales);
         let mut model = Model::new(Arc::new(table.clone()));
-        let used = used(&mut model, &nodes);
-        let rate = 1.0 / (1.0 + f64::from(step) / 20.0);
-        for ((priced, used), wanted) in table.types.iter_mut().zip(&used).zip(&wanted) {
-            priced.adjust(*used, *wanted, rate);
+        let (ln_total, used) = used(&mut model, &nodes);
+        let mut value = TEMPERATURE_MILLI * ln_total;
+        let mut slope = Vec::with_capacity(used.len());
+        for (((priced, demand), used), scale) in
+            table.types.iter().zip(&demands).zip(used).zip(&scales)
+        {
+            value += priced.paid(*demand);
+            slope.push((priced.wanted(*demand) - used) / scale);
         }
-        for (average, priced) in average.iter_mut().zip(&table.types) {
-            if step <= AVERAGED_FROM {
-                *average = priced.price;
-            } else {
-                *average = AVERAGED * *average + (1.0 - AVERAGED) * priced.price;
-            }
-        }
+        Slope { value, slope }
+    });
+    set_prices(&mut table.types, &found, &scales);
+    table
+}
+
+fn set_prices(types: &mut [Priced], point: &[f64], scales: &[f64]) {
+    for ((priced, x), scale) in types.iter_mut().zip(point).zip(scales) {
+        priced.price = priced.bounded(x / scale);
     }
-    for (priced, average) in table.types.iter_mut().zip(average) {
-        priced.price = priced.bounded(average);
-    }
-    Some(table)
 }
 
 /// The prices after one step from those of `model`.
 pub(super) fn next(model: &mut Model, mix: &Mix, snapshot: &Snapshot) -> PriceTable {
     let nodes = sample(snapshot, model.prices.steps);
-    let used = used(model, &nodes);
+    let (_, used) = used(model, &nodes);
     let old = Arc::clone(&model.prices);
-    let known: IndexMap<_, _, FxBuildHasher> = old
-        .types
-        .iter()
-        .zip(used)
+    let known = old.types.iter().zip(used);
+    let known: IndexMap<_, _, FxBuildHasher> = known
         .map(|(priced, used)| (priced.kind, (priced.price, used)))
         .collect();
-    let mut types: Vec<Priced> = Vec::with_capacity(mix.len());
-    for &(kind, popularity) in mix {
-        let price = known.get(&kind).map_or(0.0, |&(price, _)| price);
-        types.push(Priced {
-            kind,
-            popularity,
-            price,
-        });
-    }
-    if let Some(wanted) = wanted(&types, snapshot) {
-        for (priced, wanted) in types.iter_mut().zip(wanted) {
+    let priced = mix.iter().map(|&(kind, popularity)| Priced {
+        kind,
+        popularity,
+        price: known.get(&kind).map_or(0.0, |&(price, _)| price),
+    });
+    let mut types: Vec<Priced> = priced.collect();
+    if let Some(demands) = demands(&types, snapshot) {
+        for (priced, demand) in types.iter_mut().zip(demands) {
             if let Some(&(_, used)) = known.get(&priced.kind) {
-                priced.adjust(used, wanted, RATE);
+                priced.adjust(used, demand);
             }
         }
     }
@@ -107,9 +111,7 @@ pub(super) fn next(model: &mut Model, mix: &Mix, snapshot: &Snapshot) -> PriceTa
 }
 
 fn grid(mix: &Mix, snapshot: &Snapshot) -> Grid {
-    let names_models = |kind: &crate::sched::fragmentation::TaskKind| {
-        kind.gpus > 0 && kind.models != ModelSet::ANY
-    };
+    let names_models = |kind: &TaskKind| kind.gpus > 0 && kind.models != ModelSet::ANY;
     Grid::of(snapshot, mix.iter().any(|(kind, _)| names_models(kind)))
 }
 
@@ -121,19 +123,26 @@ fn sample(snapshot: &Snapshot, step: u64) -> Vec<(Arc<Node>, f64)> {
         IndexMap::default();
     for node in snapshot.nodes().iter().skip(offset).step_by(stride) {
         if is_ready(node) {
-            alike
+            let (first, times) = alike
                 .entry((node.shape_id, &node.state))
-                .or_insert((node, 0.0))
-                .1 += stride as f64;
+                .or_insert((node, 0.0));
+            if node.name < first.name {
+                *first = node;
+            }
+            *times += stride as f64;
         }
     }
-    alike
+    // By name: sums of floats must not depend on the order in which nodes were listed.
+    let mut sample: Vec<(Arc<Node>, f64)> = alike
         .into_values()
         .map(|(node, times)| (Arc::clone(node), times))
-        .collect()
+        .collect();
+    sample.sort_unstable_by(|a, b| a.0.name.cmp(&b.0.name));
+    sample
 }
 
-fn used(model: &mut Model, nodes: &[(Arc<Node>, f64)]) -> Vec<f64> {
+/// The logarithms of Z of `nodes` together, and the expected number of tasks of each type.
+fn used(model: &mut Model, nodes: &[(Arc<Node>, f64)]) -> (f64, Vec<f64>) {
     let mut census = Census::default();
     for (node, times) in nodes {
         model.count(&mut census, node, *times);
@@ -141,9 +150,9 @@ fn used(model: &mut Model, nodes: &[(Arc<Node>, f64)]) -> Vec<f64> {
     model.expected_use(&census)
 }
 
-fn wanted(types: &[Priced], snapshot: &Snapshot) -> Option<Vec<f64>> {
+fn demands(types: &[Priced], snapshot: &Snapshot) -> Option<Vec<f64>> {
     let ready = || snapshot.nodes().iter().filter(|node| is_ready(node));
     let open = ready().flat_map(|node| &node.state.gpus);
-    let idle: GpuUnits = open.map(crate::model::gpu::GpuState::open_compute).sum();
+    let idle: GpuUnits = open.map(GpuState::open_compute).sum();
     demand(types, idle.milli_f64(), snapshot.gpu_capacity().milli_f64())
 }

@@ -55,11 +55,10 @@ impl Model {
 
     /// The node, and what of its CPU would be left.
     pub(super) fn sight(&mut self, shape: &Shape, state: &NodeState, left: MilliCpu) -> Sight<'_> {
-        let prices = Arc::clone(&self.prices);
         let family = self.family(shape, state);
-        let tables = &mut self.families[family].tables;
-        let room = prices.grid.room(shape, state, tables);
-        let columns = prices.grid.columns_free(left, tables);
+        let (grid, tables) = (&self.prices.grid, &mut self.families[family].tables);
+        let room = grid.room(shape, state, tables);
+        let columns = grid.columns_free(left, tables);
         let free_cards = free_cards(shape, state);
         Sight {
             room: tables.room(&room),
@@ -81,8 +80,10 @@ impl Model {
         *rooms.entry(room).or_default() += times;
     }
 
-    /// Expected number of tasks of each type in random completions of the rooms of `census`.
-    pub(super) fn expected_use(&mut self, census: &Census) -> Vec<f64> {
+    /// The logarithms of Z of the rooms of `census` together, and the expected number of tasks of
+    /// each type in their random completions.
+    pub(super) fn expected_use(&mut self, census: &Census) -> (f64, Vec<f64>) {
+        let mut ln_total = 0.0;
         let mut used = vec![0.0; self.prices.types.len()];
         for (family, rooms) in &census.families {
             let of_family = self
@@ -90,14 +91,14 @@ impl Model {
                 .get_mut(family)
                 .expect("counting made its tables");
             let mut expected = vec![0.0; of_family.members.len()];
-            of_family.tables.expected_use(rooms, &mut expected);
+            ln_total += of_family.tables.expected_use(rooms, &mut expected);
             for (members, expected) in of_family.members.iter().zip(expected) {
                 for &(kind, part) in members {
                     used[kind] += part * expected;
                 }
             }
         }
-        used
+        (ln_total, used)
     }
 
     fn family(&mut self, shape: &Shape, state: &NodeState) -> usize {

@@ -25,6 +25,9 @@ const HOST_PRICE_MAX: f64 = 50.0;
 /// Highest reward of a type without GPU, in thousandths of a GPU for each mCPU.
 const HOST_REWARD_MAX: f64 = 0.05;
 
+/// Price at which twice the demand is wanted, in thousandths of a GPU.
+const ELASTICITY_MILLI: f64 = 2_000.0;
+
 /// Part of the demand that keeps the ratio of use and demand away from zero, and a constant for
 /// types that hardly occur.
 const RATIO_PART: f64 = 0.02;
@@ -64,26 +67,43 @@ impl Priced {
         (self.gpu_milli() - self.price) / TEMPERATURE_MILLI
     }
 
-    /// Moves the price so that an expected use of `used` comes closer to `wanted`.
-    pub(super) fn adjust(&mut self, used: f64, wanted: f64, rate: f64) {
+    /// How much of a demand is wanted at this price: more of what is dear, so that a demand that
+    /// can't be met as a whole doesn't drive prices up without end.
+    pub(super) fn wanted(&self, demand: f64) -> f64 {
+        demand * (1.0 + self.price / ELASTICITY_MILLI)
+    }
+
+    /// The integral of what is wanted, over prices up to this one.
+    pub(super) fn paid(&self, demand: f64) -> f64 {
+        demand * self.price * (1.0 + self.price / (2.0 * ELASTICITY_MILLI))
+    }
+
+    /// Moves the price so that an expected use of `used` comes closer to what is wanted.
+    pub(super) fn adjust(&mut self, used: f64, demand: f64) {
+        let wanted = self.wanted(demand).max(0.0);
         let above = used + RATIO_PART * wanted + RATIO_CONSTANT;
         let below = (1.0 + RATIO_PART) * wanted + RATIO_CONSTANT;
         let step = libm::log(above / below).clamp(-1.0, 1.0);
-        self.price = self.bounded(self.price + rate * TEMPERATURE_MILLI * step);
+        self.price = self.bounded(self.price + TEMPERATURE_MILLI * step);
     }
 
     /// `price` within what is allowed for the type.
     pub(super) fn bounded(&self, price: f64) -> f64 {
-        let gpu = self.gpu_milli();
-        let (low, high) = if gpu > 0.0 {
-            (0.0, gpu)
-        } else {
-            (-HOST_REWARD_MAX * self.kind.cpu.0 as f64, HOST_PRICE_MAX)
-        };
+        let (low, high) = self.bounds();
         if price.is_finite() {
             price.clamp(low, high)
         } else {
             0.0
+        }
+    }
+
+    /// The lowest and the highest price that the type may have.
+    pub(super) fn bounds(&self) -> (f64, f64) {
+        let gpu = self.gpu_milli();
+        if gpu > 0.0 {
+            (0.0, gpu)
+        } else {
+            (-HOST_REWARD_MAX * self.kind.cpu.0 as f64, HOST_PRICE_MAX)
         }
     }
 }

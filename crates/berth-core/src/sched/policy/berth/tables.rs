@@ -71,12 +71,11 @@ pub(super) struct Room {
 struct Table {
     /// By columns used.
     at: Vec<f64>,
-    /// `upto[c]` is the weight of all that use at most `c` columns, scaled to `c`.
-    upto: Vec<f64>,
-    /// The same from the far end, so that inner products run forwards.
+    /// Entries from here on are nothing.
+    end: usize,
+    /// From the far end, so that inner products run forwards: the weight of all that use at most
+    /// so many columns, scaled to that many.
     upto_reversed: Vec<f64>,
-    /// Uses that have a weight.
-    used: Vec<u32>,
 }
 
 /// A task of a group, with its weight after scaling.
@@ -105,7 +104,10 @@ pub(super) struct Tables {
     hosts: Vec<Scaled>,
     /// The most units that shares can use of a card with so many free.
     usable: [u8; CARD + 1],
-    /// `w_r`, by units free.
+    /// Scale of so many units.
+    unit_scale: Vec<f64>,
+    /// `w_r` by units free, where all of them can be used; other cards are as those with what is
+    /// usable free.
     parts: Vec<Table>,
     /// `w_card`.
     card: Table,
@@ -213,6 +215,9 @@ impl Tables {
             multis: group(&|step| step.cards > 1),
             hosts: group(&|step| step.cards == 0),
             usable: [0; CARD + 1],
+            unit_scale: (0..=CARD)
+                .map(|units| libm::exp(-mu * units as f64))
+                .collect(),
             parts: Vec::new(),
             card: Table::default(),
             open: Vec::new(),
@@ -248,21 +253,25 @@ impl Tables {
             self.usable[units] = u8::try_from(most.max().unwrap_or(0)).expect("at most a card");
         }
         for units in 0..=CARD {
-            let usable = usize::from(self.usable[units]);
+            if usize::from(self.usable[units]) < units {
+                self.parts.push(Table::default());
+                continue;
+            }
             let mut at = vec![0.0; self.columns];
-            if usable < units {
-                let scale = libm::exp(-self.mu * (units - usable) as f64);
-                add_shifted(&mut at, &self.parts[usable].at, 0, scale);
-            } else {
-                at[0] = libm::exp(-self.mu * units as f64);
-                for share in self.shares.iter().filter(|share| share.units <= units) {
-                    let rest = &self.parts[units - share.units].at;
-                    add_shifted(&mut at, rest, share.cpu, share.weight);
-                }
+            at[0] = self.unit_scale[units];
+            for share in self.shares.iter().filter(|share| share.units <= units) {
+                let (rest, scale) = self.part(units - share.units);
+                add_shifted(
+                    &mut at,
+                    &rest.at[..rest.end],
+                    share.cpu,
+                    share.weight * scale,
+                );
             }
             self.parts.push(Table::new(at, self.lambda));
         }
-        let mut at = self.parts[CARD].at.clone();
+        let (part, scale) = self.part(CARD);
+        let mut at: Vec<f64> = part.at.iter().map(|entry| entry * scale).collect();
         for single in &self.singles {
             at[single.cpu] += single.weight;
         }
@@ -277,9 +286,9 @@ impl Tables {
         self.open.push(Table::new(at, self.lambda));
         for free in 1..=self.cards {
             let mut at = vec![0.0; self.columns];
-            for &used in &self.card.used {
-                let used = used as usize;
-                add_shifted(&mut at, &self.open[free - 1].at, used, self.card.at[used]);
+            let rest = &self.open[free - 1];
+            for (used, weight) in self.card.entries() {
+                add_shifted(&mut at, &rest.at[..rest.end], used, weight);
             }
             for multi in self.multis.iter().filter(|multi| multi.cards <= free) {
                 add_shifted(
@@ -291,6 +300,12 @@ impl Tables {
             }
             self.open.push(Table::new(at, self.lambda));
         }
+    }
+
+    /// `w_r` for `units` free, as the table of what is usable and a factor.
+    fn part(&self, units: usize) -> (&Table, f64) {
+        let usable = usize::from(self.usable[units]);
+        (&self.parts[usable], self.unit_scale[units - usable])
     }
 
     /// Looks `room` up; works it out if need be. Holds until the next call.
@@ -416,7 +431,10 @@ impl Tables {
                 (at, upto)
             } else {
                 let open = &self.open[usize::from(free)];
-                (open.at.clone(), open.upto.clone())
+                (
+                    open.at.clone(),
+                    open.upto_reversed.iter().rev().copied().collect(),
+                )
             }
         } else {
             let mut parent = factors.clone();
@@ -424,19 +442,15 @@ impl Tables {
             let parent = self.product(&parent);
             let (parent, part) = (&self.products[parent], &self.parts[usize::from(last)]);
             let mut at = vec![0.0; self.columns];
-            for &used in &part.used {
-                let used = used as usize;
+            for (used, weight) in part.entries() {
                 let end = parent.end.min(self.columns - used);
-                add_shifted(&mut at, &parent.at[..end], used, part.at[used]);
+                add_shifted(&mut at, &parent.at[..end], used, weight);
             }
             clear_nothings(&mut at);
             let upto = running_sum(&at, self.lambda);
             (at, upto)
         };
-        let end = at
-            .iter()
-            .rposition(|&entry| entry > 0.0)
-            .map_or(0, |last| last + 1);
+        let end = end_of(&at);
         let (index, _) = self
             .products
             .insert_full(factors.clone(), Product { at, upto, end });
@@ -444,7 +458,6 @@ impl Tables {
     }
 
     /// `ln Z` of a room, free of scales.
-    #[cfg(test)]
     pub(super) fn ln_total(&mut self, room: &Room) -> f64 {
         let id = self.room(room);
         let parts: usize = room.parts.iter().map(|&part| usize::from(part)).sum();
@@ -456,19 +469,26 @@ impl Tables {
 impl Table {
     fn new(mut at: Vec<f64>, lambda: f64) -> Self {
         clear_nothings(&mut at);
-        let upto = running_sum(&at, lambda);
-        let upto_reversed = upto.iter().rev().copied().collect();
-        let used = (0..at.len())
-            .filter(|&used| at[used] > 0.0)
-            .map(small)
-            .collect();
+        let mut upto_reversed = running_sum(&at, lambda);
+        upto_reversed.reverse();
         Self {
+            end: end_of(&at),
             at,
-            upto,
             upto_reversed,
-            used,
         }
     }
+
+    /// Uses that have a weight, with it.
+    fn entries(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let all = self.at[..self.end].iter().copied().enumerate();
+        all.filter(|&(_, weight)| weight > 0.0)
+    }
+}
+
+fn end_of(at: &[f64]) -> usize {
+    at.iter()
+        .rposition(|&entry| entry > 0.0)
+        .map_or(0, |last| last + 1)
 }
 
 /// The rate at which the weight of sequences of `steps` grows with their length: the root of
@@ -485,7 +505,7 @@ fn growth(steps: &[(f64, usize)]) -> f64 {
         rates.fold(0.0, f64::max)
     };
     let (mut low, mut high) = (most(0.0), most(libm::log(n as f64)));
-    for _ in 0..24 {
+    for _ in 0..8 {
         let middle = 0.5 * (low + high);
         let weights = steps
             .iter()

@@ -7,21 +7,23 @@
 
 use std::collections::BTreeMap;
 
-use super::{CARD, Room, Tables};
+use super::{CARD, Room, Table, Tables};
 
 impl Tables {
     /// Adds the expected number of tasks of each kind in a random completion of each of `rooms`,
-    /// drawn by weight, times its multiplicity, to `expected`.
+    /// drawn by weight, times its multiplicity, to `expected`; returns their `ln Z` together.
     pub(in super::super) fn expected_use(
         &mut self,
         rooms: &BTreeMap<Room, f64>,
         expected: &mut [f64],
-    ) {
+    ) -> f64 {
         assert_eq!(expected.len(), self.n_kinds, "one sum a kind");
         let nothing = vec![0.0; self.columns];
         let mut parts = vec![nothing.clone(); CARD + 1];
         let mut open = vec![nothing.clone(); self.cards + 1];
+        let mut ln_total = 0.0;
         for (room, times) in rooms {
+            ln_total += times * self.ln_total(room);
             self.enter(room, *times, &mut parts, &mut open);
         }
         let mut card = nothing;
@@ -30,40 +32,36 @@ impl Tables {
             self.split_open(free, &from[0], before, &mut card, expected);
         }
         self.split_hosts(&mut open[0], expected);
-        let ratio = ratios(&card, &self.card.at);
+        let ratio = ratios(&card, &self.card);
         for single in &self.singles {
             expected[single.kind] += ratio[single.cpu] * single.weight;
         }
-        for (flow, (ratio, at)) in parts[CARD]
-            .iter_mut()
-            .zip(ratio.iter().zip(&self.parts[CARD].at))
-        {
-            *flow += ratio * at;
-        }
+        let (part, scale) = self.part(CARD);
+        hand_on(
+            &mut parts[usize::from(self.usable[CARD])],
+            part,
+            &ratio,
+            scale,
+        );
         for units in (1..=CARD).rev() {
             let (before, from) = parts.split_at_mut(units);
             let from = &from[0];
             if from.iter().all(|&flow| flow == 0.0) {
                 continue;
             }
-            let usable = usize::from(self.usable[units]);
-            if usable < units {
-                for (to, flow) in before[usable].iter_mut().zip(from) {
-                    *to += flow;
-                }
-                continue;
-            }
-            let ratio = ratios(from, &self.parts[units].at);
+            let ratio = ratios(from, &self.parts[units]);
             for share in self.shares.iter().filter(|share| share.units <= units) {
                 let left = units - share.units;
+                let (rest, scale) = self.part(left);
                 expected[share.kind] += hand_on(
-                    &mut before[left],
-                    &self.parts[left].at,
+                    &mut before[usize::from(self.usable[left])],
+                    rest,
                     &ratio[share.cpu..],
-                    share.weight,
+                    share.weight * scale,
                 );
             }
         }
+        ln_total
     }
 
     /// Where the random completions of `room` enter the tables.
@@ -86,13 +84,8 @@ impl Tables {
                 .beside_part(id, units)
                 .expect("the part is in the room");
             let (upto, part) = (&self.products[beside].upto, &self.parts[usize::from(units)]);
-            for &used in part
-                .used
-                .iter()
-                .take_while(|&&used| used as usize <= columns)
-            {
-                let used = used as usize;
-                parts[usize::from(units)][used] += part.at[used] * upto[columns - used] * scale;
+            for (used, weight) in part.entries().take_while(|&(used, _)| used <= columns) {
+                parts[usize::from(units)][used] += weight * upto[columns - used] * scale;
             }
         }
     }
@@ -109,22 +102,16 @@ impl Tables {
         if from.iter().all(|&flow| flow == 0.0) {
             return;
         }
-        let ratio = ratios(from, &self.open[free].at);
-        let rest = &self.open[free - 1].at;
-        for &used in &self.card.used {
-            let used = used as usize;
-            card[used] += hand_on(
-                &mut before[free - 1],
-                rest,
-                &ratio[used..],
-                self.card.at[used],
-            );
+        let ratio = ratios(from, &self.open[free]);
+        let rest = &self.open[free - 1];
+        for (used, weight) in self.card.entries() {
+            card[used] += hand_on(&mut before[free - 1], rest, &ratio[used..], weight);
         }
         for multi in self.multis.iter().filter(|multi| multi.cards <= free) {
             let left = free - multi.cards;
             expected[multi.kind] += hand_on(
                 &mut before[left],
-                &self.open[left].at,
+                &self.open[left],
                 &ratio[multi.cpu..],
                 multi.weight,
             );
@@ -148,11 +135,11 @@ impl Tables {
     }
 }
 
-/// Hands flow on along one kind of step: `to[c] += ratio[c] weight at[c]`; returns how much.
-fn hand_on(to: &mut [f64], at: &[f64], ratio: &[f64], weight: f64) -> f64 {
+/// Hands flow on along one kind of step: `to[c] += ratio[c] weight table[c]`; returns how much.
+fn hand_on(to: &mut [f64], table: &Table, ratio: &[f64], weight: f64) -> f64 {
     let mut sums = [0.0; 4];
-    let n = ratio.len().min(at.len()).min(to.len());
-    let (to, at, ratio) = (&mut to[..n], &at[..n], &ratio[..n]);
+    let n = ratio.len().min(table.end);
+    let (to, at, ratio) = (&mut to[..n], &table.at[..n], &ratio[..n]);
     let mut to = to.chunks_exact_mut(4);
     let (mut at, mut ratio) = (at.chunks_exact(4), ratio.chunks_exact(4));
     for ((to, at), ratio) in (&mut to).zip(&mut at).zip(&mut ratio) {
@@ -162,12 +149,8 @@ fn hand_on(to: &mut [f64], at: &[f64], ratio: &[f64], weight: f64) -> f64 {
             sums[lane] += handed;
         }
     }
-    let rest = to
-        .into_remainder()
-        .iter_mut()
-        .zip(at.remainder())
-        .zip(ratio.remainder());
-    for ((to, at), ratio) in rest {
+    let rest = to.into_remainder().iter_mut().zip(at.remainder());
+    for ((to, at), ratio) in rest.zip(ratio.remainder()) {
         let handed = ratio * weight * at;
         *to += handed;
         sums[0] += handed;
@@ -175,8 +158,8 @@ fn hand_on(to: &mut [f64], at: &[f64], ratio: &[f64], weight: f64) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3])
 }
 
-/// Flow by weight, nothing where there is no weight.
-fn ratios(flow: &[f64], at: &[f64]) -> Vec<f64> {
+/// Flow by weight; nothing where there is no weight.
+fn ratios(flow: &[f64], table: &Table) -> Vec<f64> {
     let ratio = |(&flow, &at): (&f64, &f64)| if at > 0.0 { flow / at } else { 0.0 };
-    flow.iter().zip(at).map(ratio).collect()
+    flow.iter().zip(&table.at).map(ratio).collect()
 }
