@@ -17,8 +17,10 @@ use crate::runs::spread::mean;
 
 /// Points of a curve over time: more than a chart has room to tell apart.
 const POINTS: u32 = 240;
+/// More bands than this hide one another.
+const BANDS_MAX: usize = 4;
 /// GPUs shown in a chart of lanes: a screenful.
-const LANES_MAX: usize = 40;
+const LANES_MAX: usize = 32;
 
 impl Document for Outcome {
     fn tables(&self) -> Vec<Table> {
@@ -190,7 +192,12 @@ impl Outcome {
                         .collect()
                 };
                 let curves: Vec<_> = self.of_policy(&means.policy).map(curve).collect();
-                Series::of_seeds(means.policy.clone(), slot, &curves, &points)
+                let series = Series::of_seeds(means.policy.clone(), slot, &curves, &points);
+                if self.means.len() > BANDS_MAX {
+                    series.without_band()
+                } else {
+                    series
+                }
             })
             .collect();
         let seen = series
@@ -215,9 +222,10 @@ impl Outcome {
             series,
         };
         let reading = match self.means.first() {
-            Some(Means { seeds: 2.., .. }) => {
+            Some(Means { seeds: 2.., .. }) if self.means.len() <= BANDS_MAX => {
                 "Lines are medians over seeds, bands hold the middle half of them."
             }
+            Some(Means { seeds: 2.., .. }) => "Lines are medians over seeds.",
             _ => "One line a policy.",
         };
         Figure {
@@ -247,7 +255,7 @@ impl Outcome {
             title: "From submission to start".to_owned(),
             reading:
                 "Half of the pods that started waited at most p50, nine of ten at most p90; the \
-                      axis is logarithmic and begins at a second."
+                      axis is logarithmic."
                     .to_owned(),
             svg: chart.svg(),
         }

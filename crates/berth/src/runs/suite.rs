@@ -61,8 +61,8 @@ pub(crate) struct Comparison {
     pub(crate) max_allocation_diff: f64,
     /// The same in fragmentation.
     pub(crate) max_frag_diff: f64,
-    /// Difference in `random`'s mean allocation over all traces and seeds, the larger of 100 and
-    /// 130 % arrived.
+    /// Difference in `random`'s allocation, as the mean over the seeds of a trace: the largest over
+    /// traces, at 100 and 130 % arrived.
     pub(crate) random_mean_diff: f64,
     /// What still counts as equal.
     pub(crate) tolerance: Tolerance,
@@ -170,10 +170,6 @@ fn compare(runs: &[Timed<Run>], expected: &ExpectedTable, detail: Detail) -> Com
     let policies: Vec<PolicyRow> = names.iter().map(|name| row(name, runs, expected)).collect();
     let exact: Vec<&PolicyRow> = policies.iter().filter(|row| row.policy != RANDOM).collect();
     let largest = |of: fn(&PolicyRow) -> f64| exact.iter().map(|row| of(row)).fold(0.0, worse);
-    let random_diff = |percent| {
-        let (ours, published) = means(RANDOM, percent, runs, expected);
-        (ours - published).abs()
-    };
     let curves = match detail {
         Detail::Summary => Vec::new(),
         Detail::Curves => runs.iter().map(|run| &run.result).map(curves).collect(),
@@ -183,7 +179,7 @@ fn compare(runs: &[Timed<Run>], expected: &ExpectedTable, detail: Detail) -> Com
         runs_published: RUNS_PUBLISHED,
         max_allocation_diff: largest(|row| row.max_allocation_diff),
         max_frag_diff: largest(|row| row.max_frag_diff),
-        random_mean_diff: MEANS_AT.into_iter().map(random_diff).fold(0.0, worse),
+        random_mean_diff: random_mean_diff(runs, expected),
         tolerance: TOLERANCE,
         wall_seconds: 0.0,
         cpu_seconds: 0.0,
@@ -208,7 +204,8 @@ fn row(policy: &str, runs: &[Timed<Run>], expected: &ExpectedTable) -> PolicyRow
         RANDOM => 0,
         _ => diffs.iter().filter(differs).count(),
     };
-    let (allocation_at_130, published_at_130) = means(policy, UNTIL_PERCENT, runs, expected);
+    let (allocation_at_130, published_at_130) =
+        means(own().map(|run| &run.result), UNTIL_PERCENT, expected);
     PolicyRow {
         policy: policy.to_owned(),
         runs: diffs.len(),
@@ -249,16 +246,30 @@ fn worse(a: f64, b: f64) -> f64 {
 
 /// Mean allocation of a policy at `percent` over traces and seeds: ours and the published one; NaN
 /// where there is none.
-fn means(policy: &str, percent: u32, runs: &[Timed<Run>], expected: &ExpectedTable) -> (f64, f64) {
-    let own = || {
-        runs.iter()
-            .map(|run| &run.result)
-            .filter(|run| run.policy == policy)
-    };
+/// Mean allocation of `runs` at `percent`: ours and the published one; NaN where there is none.
+fn means<'a>(
+    runs: impl Iterator<Item = &'a Run> + Clone,
+    percent: u32,
+    expected: &ExpectedTable,
+) -> (f64, f64) {
     let allocation = |columns: &[Column]| column(columns, percent).map(|column| column.allocation);
-    let ours = mean(own().filter_map(|run| allocation(&run.arrived)));
-    let published = mean(own().filter_map(|run| allocation(published_run(run, expected)?)));
+    let ours = mean(runs.clone().filter_map(|run| allocation(&run.arrived)));
+    let published = mean(runs.filter_map(|run| allocation(published_run(run, expected)?)));
     (ours.unwrap_or(f64::NAN), published.unwrap_or(f64::NAN))
+}
+
+/// The largest difference between means over the seeds, over traces and percentages.
+fn random_mean_diff(runs: &[Timed<Run>], expected: &ExpectedTable) -> f64 {
+    let of_trace = |trace: &str, percent| {
+        let own = runs.iter().map(|run| &run.result);
+        let own = own.filter(|run| run.policy == RANDOM && run.trace == trace);
+        let (ours, published) = means(own, percent, expected);
+        (ours - published).abs()
+    };
+    let traces = PUBLISHED_LISTS.iter();
+    traces
+        .flat_map(|trace| MEANS_AT.map(|percent| of_trace(trace, percent)))
+        .fold(0.0, worse)
 }
 
 fn curves(run: &Run) -> Curves {

@@ -85,8 +85,8 @@ fn draw(svg: &mut Svg, x: &Axis, lane: &Lane, top: f64) {
         let height = LANE * span.share.clamp(0.0, 1.0);
         let y = top + LANE * (1.0 - floor) - height;
         let hint = format!(
-            "{}: {:.2} of GPU {} on {}, {:.1} h to {:.1} h",
-            span.label, span.share, lane.gpu, lane.node, span.start_h, span.end_h
+            "{}, {:.2} GPU, {:.1} h to {:.1} h",
+            span.label, span.share, span.start_h, span.end_h
         );
         let tone = tone(&span.label);
         svg.rect(

@@ -76,6 +76,15 @@ impl Series {
             band,
         }
     }
+
+    /// The line alone.
+    #[must_use]
+    pub(crate) fn without_band(self) -> Self {
+        Self {
+            band: Vec::new(),
+            ..self
+        }
+    }
 }
 
 impl Lines {

@@ -39,13 +39,12 @@ impl Quantiles {
     /// The chart as SVG.
     pub(crate) fn svg(&self) -> String {
         let bottom = TOP + ROW * self.rows.len() as f64;
-        let longest = self
-            .rows
-            .iter()
-            .flat_map(|row| &row.seconds)
-            .copied()
-            .fold(0.0, f64::max);
-        let x = Axis::new(Kind::LogSeconds, (1.0, longest), (LEFT, RIGHT));
+        let seconds = || self.rows.iter().flat_map(|row| &row.seconds).copied();
+        let range = (
+            seconds().fold(f64::MAX, f64::min),
+            seconds().fold(0.0, f64::max),
+        );
+        let x = Axis::new(Kind::LogSeconds, range, (LEFT, RIGHT));
         let mut svg = Svg::new(WIDTH, bottom + 46.0, &self.label);
         for tick in x.ticks() {
             let at = x.pixel(tick.at);

@@ -64,7 +64,7 @@ impl Axis {
         let (low, high, ticks) = match kind {
             Kind::Linear => linear(low, high),
             Kind::Hours => hours(low, high),
-            Kind::LogSeconds => log_seconds(high),
+            Kind::LogSeconds => log_seconds(low, high),
         };
         Self {
             kind,
@@ -139,17 +139,17 @@ fn hours(low: f64, high: f64) -> (f64, f64, Vec<Tick>) {
     )
 }
 
-fn log_seconds(high: f64) -> (f64, f64, Vec<Tick>) {
-    let last = SPANS
-        .iter()
-        .position(|(span, _)| *span >= high)
-        .unwrap_or(SPANS.len() - 1)
-        .max(2);
-    let ticks = SPANS[..=last].iter().map(|&(at, label)| Tick {
+fn log_seconds(low: f64, high: f64) -> (f64, f64, Vec<Tick>) {
+    let last = SPANS.iter().position(|(span, _)| *span >= high);
+    let last = last.unwrap_or(SPANS.len() - 1).max(2);
+    let first = SPANS.iter().rposition(|(span, _)| *span <= low);
+    let first = first.unwrap_or(0).min(last - 2);
+    let ticks = SPANS[first..=last].iter();
+    let ticks = ticks.map(|&(at, label)| Tick {
         at,
         label: label.to_owned(),
     });
-    (SPANS[0].0, SPANS[last].0, ticks.collect())
+    (SPANS[first].0, SPANS[last].0, ticks.collect())
 }
 
 /// The smallest of 1, 2 and 5 times a power of ten that is at least `rough`.
@@ -230,6 +230,18 @@ mod tests {
             0.0,
             500.0,
             &["1 s", "10 s", "1 min", "10 min"],
+        );
+    }
+
+    #[test]
+    fn waits_of_hours_are_not_squeezed_to_one_side() {
+        assert_eq!(
+            labels(Kind::LogSeconds, 700.0, 30_000.0),
+            ["10 min", "1 h", "6 h", "1 d"]
+        );
+        assert_eq!(
+            labels(Kind::LogSeconds, 700.0, 700.0),
+            ["1 min", "10 min", "1 h"]
         );
     }
 
