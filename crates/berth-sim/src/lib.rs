@@ -8,6 +8,7 @@
 //! threads. What runs here provably needs no cluster.
 
 pub mod faults;
+pub mod fuzz;
 pub mod published;
 pub mod report;
 pub mod simulate;

@@ -15,12 +15,7 @@ use std::sync::Arc;
 use berth_core::amount::GpuUnits;
 use berth_core::id::{GangId, NodeId, PodId};
 use berth_core::model::draft::Draft;
-use berth_core::model::gpu::{GpuGrant, GpuHealth};
-use berth_core::model::node::Readiness;
-use berth_core::model::pod::PodSpec;
-use berth_core::model::request::GpuRequest;
 use berth_core::model::snapshot::Snapshot;
-use berth_core::model::vm::{Migratability, Vm};
 use berth_core::sched::decisions::{Decisions, EvictCause};
 use berth_core::sched::fragmentation::TargetWorkload;
 use berth_core::sched::scheduler::Cluster;
@@ -29,14 +24,16 @@ use berth_core::time::{Span, Time};
 
 use crate::faults::{FaultPlan, FaultRates};
 use crate::target::target_of;
-use crate::workload::{Job, JobKind, Workload};
+use crate::workload::{Job, Workload};
 use crate::world::founding::Names;
 use crate::world::gantt::Gantt;
-use crate::world::log::{Entry, Log};
+use crate::world::log::Log;
 use crate::world::tally::{Cause, Tally};
 
+mod events;
 pub mod founding;
 pub mod gantt;
+mod life;
 mod log;
 pub mod mig;
 pub mod tally;
@@ -387,320 +384,6 @@ impl World {
             (planned, late) => planned.or(late),
         }
     }
-
-    fn apply(&mut self, index: &mut Draft, event: Event, now: Time) {
-        match event {
-            Event::PodEnds { pod, .. } => {
-                self.promises -= 1;
-                self.finish(index, pod, now);
-            }
-            Event::GangEnds { gang, .. } => {
-                self.promises -= 1;
-                let gang = self
-                    .gangs
-                    .remove(&gang)
-                    .expect("a stale end was dropped before");
-                for member in gang.members {
-                    self.finish(index, member, now);
-                }
-            }
-            Event::NodeLost { node, by } => {
-                self.close_node(index, node, Readiness::Lost, now);
-                self.evict_all(index, node, Cause::NodeLost, now);
-                if by == Origin::Plan {
-                    let source = self.faults.as_mut().expect("the plan made the event");
-                    let repair = source.rates.node_return(&mut source.nodes[node.index()]);
-                    self.push(now + repair, Event::NodeBack { node, by });
-                } else {
-                    self.promises -= 1;
-                }
-            }
-            Event::NodeCordoned { node } => {
-                self.promises -= 1;
-                self.close_node(index, node, Readiness::Cordoned, now);
-            }
-            Event::NodeDrained { node } => {
-                self.promises -= 1;
-                self.close_node(index, node, Readiness::Cordoned, now);
-                self.evict_all(index, node, Cause::NodeDrained, now);
-            }
-            Event::NodeBack { node, by } => {
-                self.promises -= 1;
-                self.close_node(index, node, Readiness::Ready, now);
-                if by == Origin::Plan {
-                    let source = self.faults.as_mut().expect("the plan made the event");
-                    let next = source.rates.node_loss(&mut source.nodes[node.index()]);
-                    self.push(now + next, Event::NodeLost { node, by });
-                }
-            }
-            Event::GpuFailed { node, gpu, by } => {
-                self.fail_gpu(index, node, gpu, now);
-                if by == Origin::Plan {
-                    let source = self.faults.as_mut().expect("the plan made the event");
-                    let stream = &mut source.gpus[node.index()][usize::from(gpu)];
-                    let repair = source.rates.gpu_repair(stream);
-                    self.push(now + repair, Event::GpuRepaired { node, gpu, by });
-                } else {
-                    self.promises -= 1;
-                }
-            }
-            Event::GpuRepaired { node, gpu, by } => {
-                self.promises -= 1;
-                index.set_gpu_health(node, usize::from(gpu), GpuHealth::Healthy);
-                self.log
-                    .add(now, Entry::Gpu, [u64::from(node.0), u64::from(gpu), 1]);
-                if by == Origin::Plan {
-                    let source = self.faults.as_mut().expect("the plan made the event");
-                    let stream = &mut source.gpus[node.index()][usize::from(gpu)];
-                    let next = source.rates.gpu_failure(stream);
-                    self.push(now + next, Event::GpuFailed { node, gpu, by });
-                }
-            }
-        }
-    }
-
-    fn close_node(&mut self, index: &mut Draft, node: NodeId, readiness: Readiness, now: Time) {
-        index.set_readiness(node, readiness);
-        self.log
-            .add(now, Entry::Node, [u64::from(node.0), readiness as u64, 0]);
-    }
-
-    fn evict_all(&mut self, index: &mut Draft, node: NodeId, cause: Cause, now: Time) {
-        let placements = &index.node(node).placements;
-        let pods: Vec<PodId> = placements.iter().map(|placement| placement.pod).collect();
-        for pod in pods {
-            self.evict(index, pod, cause, now);
-        }
-    }
-
-    fn fail_gpu(&mut self, index: &mut Draft, node: NodeId, gpu: u8, now: Time) {
-        index.set_gpu_health(node, usize::from(gpu), GpuHealth::Failed);
-        self.log
-            .add(now, Entry::Gpu, [u64::from(node.0), u64::from(gpu), 0]);
-        let tenants = index.node(node).tenants(usize::from(gpu));
-        let pods: Vec<PodId> = tenants.map(|placement| placement.pod).collect();
-        for pod in pods {
-            self.evict(index, pod, Cause::GpuFailed, now);
-        }
-    }
-
-    /// Takes a pod's place away in the index and here.
-    fn evict(&mut self, index: &mut Draft, pod: PodId, cause: Cause, now: Time) {
-        index
-            .evict(pod, now)
-            .expect("a placement belongs to a bound pod");
-        self.lose_place(index, pod, cause, now);
-    }
-
-    /// Notes that a pod has lost its place, which the index already shows.
-    fn lose_place(&mut self, index: &Snapshot, pod: PodId, cause: Cause, now: Time) {
-        self.log
-            .add(now, Entry::Evicted, [pod_word(pod), cause as u64, 0]);
-        *self.tally.evictions.entry(cause).or_default() += 1;
-        self.stop(pod, now);
-        let live = self.live_mut(pod).expect("a bound pod is alive");
-        live.stage = Stage::Evicted;
-        let gang = live.gang;
-        let ends_by_itself = gang.is_none() && live.left.is_some();
-        if ends_by_itself {
-            self.promises -= 1;
-        }
-        let live = self.live_mut(pod).expect("a bound pod is alive");
-        if matches!(live.job.kind, JobKind::Batch | JobKind::Gang) {
-            live.left = live.job.run;
-        }
-        let Some(id) = gang else { return };
-        let gang = self
-            .gangs
-            .get_mut(&id)
-            .expect("a live member's gang is alive");
-        let too_few = index.gang(id).bound < gang.job.pods_min;
-        if too_few && gang.running.take().is_some() && gang.job.run.is_some() {
-            self.promises -= 1;
-        }
-    }
-
-    /// Settles the account of a pod that runs: it gives its GPU back, and has run for some time.
-    fn stop(&mut self, pod: PodId, now: Time) {
-        let live = self
-            .live_mut(pod)
-            .expect("the caller knows that it is alive");
-        let Stage::Running { since, units } = live.stage else {
-            return;
-        };
-        let ran = now.since(since);
-        live.left = live.left.map(|left| Span((left - ran).0.max(0)));
-        let job = Arc::clone(&live.job);
-        self.tally
-            .give_back(job.user, units, job.busy_permille, ran);
-        self.gantt.end(pod, now);
-    }
-
-    /// Takes a pod out that has run to its end, or whose gang has.
-    fn finish(&mut self, index: &mut Draft, pod: PodId, now: Time) {
-        let Some(live) = self.live(pod) else { return };
-        let ran = matches!(live.stage, Stage::Running { .. });
-        let entry = if ran { Entry::Ended } else { Entry::Withdrawn };
-        self.log.add(now, entry, [pod_word(pod), 0, 0]);
-        *(if ran {
-            &mut self.tally.completed
-        } else {
-            &mut self.tally.withdrawn
-        }) += 1;
-        self.stop(pod, now);
-        index.remove_pod(pod).expect("a live pod is in the index");
-        self.pods[pod.slot as usize] = None;
-        self.n_pods -= 1;
-    }
-
-    fn arrivals(&mut self, index: &mut Draft, now: Time) {
-        while self.future.front().is_some_and(|job| job.arrival <= now) {
-            let job = self.future.pop_front().expect("the front was just seen");
-            self.arrive(index, job, now);
-        }
-        while self
-            .late
-            .first_key_value()
-            .is_some_and(|((at, _), _)| *at <= now)
-        {
-            let (_, mut job) = self.late.pop_first().expect("the first was just seen");
-            job.arrival = now;
-            let planned = self.names.plan(&job, index);
-            self.arrive(
-                index,
-                planned.expect("the job was checked on submission"),
-                now,
-            );
-        }
-    }
-
-    fn arrive(&mut self, index: &mut Draft, job: Planned, now: Time) {
-        let job = Arc::new(job);
-        let gang = job.is_gang().then(|| {
-            let gang = index.add_gang(Arc::clone(&job.name), job.pods_min, job.priority);
-            gang.expect("the workload was checked against the bounds")
-        });
-        let vm = (job.kind == JobKind::Vm).then(|| {
-            let migratability = match index.catalog().task(job.task).gpu {
-                GpuRequest::Passthrough { .. } | GpuRequest::Mig { .. } => Migratability::Pinned,
-                _ => Migratability::LiveMigratable,
-            };
-            index.add_vm(Vm {
-                name: Arc::clone(&job.name),
-                migratability,
-            })
-        });
-        let mut members = Vec::new();
-        for number in 0..job.pods {
-            let name = if job.pods == 1 {
-                Arc::clone(&job.name)
-            } else {
-                format!("{}/{number}", job.name).into()
-            };
-            let spec = PodSpec {
-                name,
-                user: job.user,
-                queue: job.queue,
-                task: job.task,
-                priority: job.priority,
-                created: now,
-                gang,
-                vm,
-            };
-            let Ok(id) = index.add_pod(spec) else {
-                // The cluster takes no more pods: the API server refuses the rest of the job.
-                break;
-            };
-            self.log.add(
-                now,
-                Entry::Submitted,
-                [pod_word(id), u64::from(job.task.0), 0],
-            );
-            let live = LivePod {
-                id,
-                job: Arc::clone(&job),
-                gang,
-                stage: Stage::New,
-                epoch: 0,
-                left: job.run,
-            };
-            let slot = id.slot as usize;
-            if self.pods.len() <= slot {
-                self.pods.resize_with(slot + 1, || None);
-            }
-            self.pods[slot] = Some(live);
-            self.n_pods += 1;
-            members.push(id);
-        }
-        let n = members.len() as u64;
-        self.tally.submitted += n;
-        let user = self.tally.user(job.user);
-        user.submitted += n;
-        if let Some(run) = job.run {
-            user.demanded += i128::from(job.units.0) * i128::from(run.0) * i128::from(n);
-        }
-        if let Some(id) = gang {
-            self.gangs.insert(
-                id,
-                LiveGang {
-                    job,
-                    members,
-                    running: None,
-                    epoch: 0,
-                },
-            );
-        }
-    }
-
-    /// Starts a pod that the index shows bound.
-    fn start(&mut self, pod: PodId, node: NodeId, grant: &GpuGrant, name: &Arc<str>, now: Time) {
-        let units = grant.equivalents();
-        let grant_word = match *grant {
-            GpuGrant::None => 0,
-            _ => {
-                grant.gpus().iter().fold(0, |word, gpu| word | 1 << gpu) | grant_units(grant) << 32
-            }
-        };
-        self.log.add(
-            now,
-            Entry::Bound,
-            [pod_word(pod), u64::from(node.0), grant_word],
-        );
-        self.gantt.start(pod, name, node, grant, now);
-        let live = self.live_mut(pod).expect("only live pods are in the index");
-        let before = live.stage;
-        live.stage = Stage::Running { since: now, units };
-        live.epoch += 1;
-        let (epoch, left, gang, job) = (live.epoch, live.left, live.gang, Arc::clone(&live.job));
-        self.tally.placed += 1;
-        self.tally.hold(units, job.busy_permille);
-        match before {
-            Stage::New => self
-                .tally
-                .waited(job.user, job.kind, now.since(job.arrival)),
-            Stage::Evicted => self.tally.evictions_restarted += 1,
-            Stage::Running { .. } => unreachable!("the index refuses to bind a bound pod"),
-        }
-        if let (None, Some(left)) = (gang, left) {
-            self.push(now + left, Event::PodEnds { pod, epoch });
-        }
-    }
-
-    /// Starts the run of a gang that has just become whole.
-    fn start_gang(&mut self, index: &Snapshot, id: GangId, now: Time) {
-        let Some(gang) = self.gangs.get_mut(&id) else {
-            return;
-        };
-        if gang.running.is_some() || index.gang(id).bound < gang.job.pods_min {
-            return;
-        }
-        gang.epoch += 1;
-        gang.running = Some(gang.epoch);
-        let (epoch, run) = (gang.epoch, gang.job.run);
-        if let Some(run) = run {
-            self.push(now + run, Event::GangEnds { gang: id, epoch });
-        }
-    }
 }
 
 impl Cluster for World {
@@ -751,12 +434,4 @@ fn is_spontaneous(event: Event) -> bool {
         | Event::NodeBack { .. }
         | Event::GpuRepaired { .. } => false,
     }
-}
-
-fn pod_word(pod: PodId) -> u64 {
-    u64::from(pod.generation) << 32 | u64::from(pod.slot)
-}
-
-fn grant_units(grant: &GpuGrant) -> u64 {
-    grant.compute_each().0.unsigned_abs()
 }

@@ -68,7 +68,7 @@ fn part_fits(catalog: &Catalog, request: &Request, spec: &GpuSpec, gpu: &GpuStat
         GpuRequest::Whole { .. } | GpuRequest::Passthrough { .. } => gpu.is_free(),
         GpuRequest::Share { compute, memory } => {
             let (compute, memory) = share_of(compute, memory, spec);
-            compute <= gpu.free_compute && memory <= gpu.free_memory
+            !compute.is_zero() && compute <= gpu.free_compute && memory <= gpu.free_memory
         }
         GpuRequest::Mig { profile: id } => {
             let profile = catalog.mig_profile(id);
@@ -87,7 +87,7 @@ fn part_fits(catalog: &Catalog, request: &Request, spec: &GpuSpec, gpu: &GpuStat
 /// What a share comes to on a card: compute and memory to charge.
 ///
 /// A share that names memory alone is charged the same part of the compute. Memory isn't counted on
-/// cards whose memory is unknown.
+/// cards whose memory is unknown; there, such a share comes to nothing, and no card serves that.
 #[must_use]
 pub fn share_of(compute: GpuUnits, memory: Bytes, spec: &GpuSpec) -> (GpuUnits, Bytes) {
     if spec.memory.is_zero() {
@@ -243,6 +243,7 @@ fn card_holds(request: &Request, grant: &GpuGrant, spec: &GpuSpec, gpu: &GpuStat
             },
         ) => {
             (c, m) == share_of(compute, memory, spec)
+                && !c.is_zero()
                 && c <= gpu.free_compute
                 && m <= gpu.free_memory
         }
@@ -276,7 +277,10 @@ pub fn shape_could_serve(catalog: &Catalog, request: &Request, shape: &Shape) ->
                 GpuRequest::None | GpuRequest::Whole { .. } | GpuRequest::Passthrough { .. } => {
                     true
                 }
-                GpuRequest::Share { memory, .. } => spec.memory.is_zero() || memory <= spec.memory,
+                GpuRequest::Share { compute, memory } if spec.memory.is_zero() => {
+                    !share_of(compute, memory, spec).0.is_zero()
+                }
+                GpuRequest::Share { memory, .. } => memory <= spec.memory,
                 GpuRequest::Mig { profile } => {
                     catalog.mig_profile(profile).models.contains(spec.model)
                 }

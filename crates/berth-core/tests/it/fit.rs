@@ -1,8 +1,11 @@
 //! Filters and grants agree, on every state that a node can get into.
 
-use berth_core::model::gpu::{GpuGrant, GpuSet};
+use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
+use berth_core::model::catalog::Catalog;
+use berth_core::model::gpu::{GpuGrant, GpuMode, GpuSet, GpuSpec, ModelSet};
 use berth_core::model::mig::MigSlices;
-use berth_core::model::request::GpuRequest;
+use berth_core::model::node::Shape;
+use berth_core::model::request::{GpuRequest, Request};
 use berth_core::sched::fit;
 use berth_core::time::Time;
 use proptest::prelude::*;
@@ -91,4 +94,40 @@ proptest! {
             prop_assert!(!fit::grant_fits(&asked, &empty, node));
         }
     }
+}
+
+/// A share of memory alone comes to nothing on a card whose memory is unknown; it must not slip
+/// onto a card that somebody else holds in full.
+#[test]
+fn a_share_of_memory_needs_a_card_of_known_memory() {
+    let asked = Request {
+        cpu: MilliCpu::ZERO,
+        memory: Bytes::ZERO,
+        gpu: GpuRequest::Share {
+            compute: GpuUnits::ZERO,
+            memory: Bytes::from_gib(10),
+        },
+        models: ModelSet::ANY,
+    };
+    let mut catalog = Catalog::default();
+    let model = catalog.intern_model("T4").expect("the first model");
+    let fits = |memory| {
+        let (numa, pcie_root, nvlink) = (None, None, None);
+        let gpu = GpuSpec {
+            model,
+            memory,
+            numa,
+            pcie_root,
+            nvlink,
+        };
+        let shape = Shape::new(MilliCpu::ZERO, Bytes::ZERO, 10, vec![gpu]);
+        let state = shape.empty_state(&[GpuMode::TimeSlice]);
+        assert_eq!(
+            fit::fits(&catalog, &asked, &shape, &state),
+            fit::shape_could_serve(&catalog, &asked, &shape)
+        );
+        fit::fits(&catalog, &asked, &shape, &state)
+    };
+    assert!(fits(Bytes::from_gib(16)));
+    assert!(!fits(Bytes::ZERO));
 }

@@ -1,0 +1,129 @@
+//! What must hold after every step, worked out by brute force.
+
+use berth_core::amount::GpuUnits;
+use berth_core::id::{GangId, QueueId, TaskTypeId};
+use berth_core::invariant;
+use berth_core::model::draft::Draft;
+use berth_core::model::node::NodeState;
+use berth_core::model::snapshot::{Alike, GroupKey, Snapshot};
+use berth_core::sched::decisions::Decisions;
+use berth_core::sched::explain::{self, Hindrance};
+use berth_core::sched::fit;
+
+/// Checks the index after `decisions` have been applied to it.
+pub(super) fn after(index: &Draft, decisions: &Decisions) -> Result<(), String> {
+    let violations = invariant::check(index);
+    if let Some(violation) = violations.first() {
+        return Err(format!("{violation} (and {} more)", violations.len() - 1));
+    }
+    for (id, queue) in index.queues() {
+        if queue.limit.is_some_and(|limit| queue.used > limit) {
+            return Err(format!(
+                "queue {} holds {} of {:?}",
+                id.0, queue.used, queue.limit
+            ));
+        }
+    }
+    if let Some(gang) = index.stranded_gangs().next() {
+        return Err(format!(
+            "gang {} has too few members running",
+            index.gang(gang).name
+        ));
+    }
+    for (key, group) in index.pending() {
+        let told: Vec<&(GroupKey, Hindrance)> = decisions
+            .waiting
+            .iter()
+            .filter(|(waiting, _)| waiting == key)
+            .collect();
+        let [(_, hindrance)] = told[..] else {
+            return Err(format!("{key:?} waits and is told so {} times", told.len()));
+        };
+        if group.is_empty() {
+            return Err(format!("{key:?} waits without pods"));
+        }
+        waits_rightly(index, key, *hindrance)?;
+    }
+    Ok(())
+}
+
+/// Whether the group really can't start now, for the reason given.
+fn waits_rightly(index: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Result<(), String> {
+    let explanation = explain::explain(index, key, hindrance);
+    let wrong = |what: &str| Err(format!("{key:?}: {what} ({explanation:?})"));
+    match key.alike {
+        Alike::Task { queue, task } => {
+            let over = over_limit(index, queue, task, 1);
+            let fits = room_for(index, task, 1) == 1;
+            match hindrance {
+                Hindrance::QueueLimit { .. } if !over => wrong("its queues are below their limits"),
+                Hindrance::NoNode if fits => wrong("there is room for it"),
+                Hindrance::NoNode => {
+                    let counted: u32 = explanation.nodes.iter().map(|(_, n)| n).sum();
+                    let nodes = index.nodes().len();
+                    if counted as usize == nodes {
+                        Ok(())
+                    } else {
+                        wrong("nodes are miscounted")
+                    }
+                }
+                Hindrance::QueueLimit { .. } => Ok(()),
+                Hindrance::GangIncomplete { .. } | Hindrance::GangNoRoom { .. } => {
+                    wrong("it is no gang")
+                }
+            }
+        }
+        Alike::Gang { gang } => {
+            let Some((queue, task)) = of_gang(index, key) else {
+                return wrong("no such pods");
+            };
+            let need = needed(index, gang);
+            let over = over_limit(index, queue, task, need);
+            match hindrance {
+                Hindrance::GangIncomplete { .. } if index.gang(gang).pending >= need => {
+                    wrong("it is complete")
+                }
+                Hindrance::GangIncomplete { .. } => Ok(()),
+                _ if !over && room_for(index, task, need) >= need => wrong("there is room for it"),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+fn of_gang(index: &Snapshot, key: &GroupKey) -> Option<(QueueId, TaskTypeId)> {
+    let oldest = index.pending().get(key)?.values().next()?;
+    index
+        .pod(*oldest)
+        .map(|pod| (pod.spec.queue, pod.spec.task))
+}
+
+fn needed(index: &Snapshot, gang: GangId) -> u32 {
+    index.gang(gang).needed_at_once()
+}
+
+fn over_limit(index: &Snapshot, queue: QueueId, task: TaskTypeId, pods: u32) -> bool {
+    let catalog = index.catalog();
+    let charge: GpuUnits = catalog.equivalents(catalog.task(task)) * i64::from(pods);
+    let mut chain = index.queue_chain(queue);
+    chain.any(|(_, queue)| {
+        !charge.is_zero() && queue.limit.is_some_and(|limit| queue.used + charge > limit)
+    })
+}
+
+/// How many pods of `task`, up to `most`, there is room for now. Exact, since pods that are alike
+/// take the same from a node in whatever order they come.
+fn room_for(index: &Snapshot, task: TaskTypeId, most: u32) -> u32 {
+    let catalog = index.catalog();
+    let request = catalog.task(task);
+    let mut placed = 0;
+    for node in index.nodes().iter() {
+        let mut state: NodeState = node.state.clone();
+        while placed < most && fit::fits(catalog, request, &node.shape, &state) {
+            let grant = fit::best_fit_grant(catalog, request, &node.shape, &state);
+            state.take(request, &grant);
+            placed += 1;
+        }
+    }
+    placed
+}

@@ -1,0 +1,4 @@
+//! Integration tests of the simulator: whole runs, and every reader against hostile input.
+
+mod fuzz;
+mod runs;
