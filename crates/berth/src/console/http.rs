@@ -28,6 +28,8 @@ use crate::service::control::Control;
 mod api;
 mod guard;
 mod page;
+#[cfg(test)]
+mod tests;
 
 use guard::Hosts;
 
@@ -36,7 +38,7 @@ use guard::Hosts;
 const CONNECTIONS_MAX: usize = 64;
 
 /// How long a client may take to send the head of its request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a connection may last in all.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(15);
@@ -96,13 +98,16 @@ impl Server {
             .enable_all()
             .build()?;
         let app = app(Shared { console }, Hosts::of(address));
-        let listener = {
+        let (listener, signals) = {
             let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(listener)?
+            (
+                tokio::net::TcpListener::from_std(listener)?,
+                Signals::take()?,
+            )
         };
         // The runtime owns both tasks: they end with it.
         runtime.spawn(accept(listener, app));
-        runtime.spawn(stop_on_signal(control));
+        runtime.spawn(signals.stop(control));
         Ok(Self { runtime, address })
     }
 
@@ -168,26 +173,46 @@ async fn accept(listener: tokio::net::TcpListener, app: Router) {
     }
 }
 
+/// The signals that ask a process to end.
 #[cfg(unix)]
-async fn stop_on_signal(control: Arc<Control>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-    ) else {
-        // Then the system's own handling stays in force.
-        return;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    /// Takes over the signals; from here on none of them ends the process by itself.
+    fn take() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self {
+            interrupt,
+            terminate: signal(SignalKind::terminate())?,
+        })
     }
-    control.stop();
+
+    async fn stop(mut self, control: Arc<Control>) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+        control.stop();
+    }
 }
 
 #[cfg(not(unix))]
-async fn stop_on_signal(control: Arc<Control>) {
-    if tokio::signal::ctrl_c().await.is_ok() {
-        control.stop();
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn take() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn stop(self, control: Arc<Control>) {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            control.stop();
+        }
     }
 }

@@ -37,7 +37,7 @@ fn line(figures: &Figures) -> String {
         n => format!(", {n} GPUs out of order"),
     };
     format!(
-        "{}{pace}: {:.1} of {} GPUs held ({:.1} %), {} pods running, {} waiting, {} ended, {} evicted{out}",
+        "{}{pace}: {:.1} of {} GPUs held ({:.1} %), {} pods running, {} waiting, {} ended, {} evicted, {:.0} decisions/s{out}",
         figures.clock,
         figures.gpus_held.gpus_f64(),
         figures.gpus,
@@ -46,5 +46,6 @@ fn line(figures: &Figures) -> String {
         figures.pods_waiting,
         figures.completed,
         figures.evicted,
+        figures.decisions_per_s,
     )
 }

@@ -65,7 +65,7 @@ pub(crate) struct Pace {
     pub(crate) flow: Flow,
 }
 
-/// How fast it goes, over the last seconds.
+/// How fast it goes: virtual rates over the last virtual hour, real ones over the last seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Rates {
     /// Starts in a virtual minute.

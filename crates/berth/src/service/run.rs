@@ -22,8 +22,11 @@ use super::published::{Books, Pace, Published, Rates};
 use super::tally::{Shares, Tally, next_sample};
 use super::{Feed, LAST_STRETCH, Options, PUBLISH_EVERY, SLICE};
 
-/// Publications that rates are taken over: some seconds.
-const RATES_OVER: usize = 25;
+/// Publications that rates in real time are taken over: some seconds.
+const PUBLICATIONS_MAX: usize = 25;
+
+/// Samples that rates in virtual time are taken over: an hour.
+const SAMPLES_MAX: usize = 12;
 
 /// The longest sleep when there is nothing to do, so that slow virtual time moves smoothly too.
 const REST: Duration = Duration::from_millis(20);
@@ -40,11 +43,16 @@ pub(super) struct Runner<C> {
     tally: Tally,
     ring: Ring,
     seen_nodes: CowVec<Arc<Node>>,
-    marks: VecDeque<Mark>,
+    publications: Window<PUBLICATIONS_MAX>,
+    samples: Window<SAMPLES_MAX>,
     users: BTreeSet<UserId>,
     number: u64,
     books: Books,
 }
+
+/// The latest marks, at most `N` of them.
+#[derive(Debug, Default)]
+struct Window<const N: usize>(VecDeque<Mark>);
 
 /// Counters at one moment, to take rates from.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +84,15 @@ impl<C: Feed> Runner<C> {
     ) -> Self {
         let start = options.start;
         let seen_nodes = scheduler.index().nodes().clone();
+        let mut samples = Window::default();
+        let real = Instant::now();
+        samples.push(Mark {
+            real,
+            now: start,
+            placed: 0,
+            completed: 0,
+            decisions: 0,
+        });
         Self {
             scheduler,
             clock,
@@ -85,7 +102,8 @@ impl<C: Feed> Runner<C> {
             tally: Tally::default(),
             ring: Ring::default(),
             seen_nodes,
-            marks: VecDeque::new(),
+            publications: Window::default(),
+            samples,
             users: BTreeSet::new(),
             number: 0,
             books: Books::Balanced,
@@ -207,6 +225,8 @@ impl<C: Feed> Runner<C> {
     fn sample(&mut self) {
         let shares = Shares::of(self.scheduler.index(), &self.options.profile.workload);
         self.tally.shares.add(shares);
+        let completed = self.scheduler.cluster.totals().completed;
+        self.samples.push(self.mark(Instant::now(), completed));
         self.next_sample = next_sample(self.options.start, self.next_sample);
     }
 
@@ -214,21 +234,23 @@ impl<C: Feed> Runner<C> {
         self.clock.target(at).since(self.now)
     }
 
+    fn mark(&self, real: Instant, completed: u64) -> Mark {
+        let (placed, decisions) = (self.tally.placed, self.tally.decisions);
+        Mark {
+            real,
+            now: self.now,
+            placed,
+            completed,
+            decisions,
+        }
+    }
+
     /// The view of this moment.
     pub(super) fn view(&mut self) -> Published {
         let at = Instant::now();
         let totals = self.scheduler.cluster.totals();
-        let mark = Mark {
-            real: at,
-            now: self.now,
-            placed: self.tally.placed,
-            completed: totals.completed,
-            decisions: self.tally.decisions,
-        };
-        if self.marks.len() == RATES_OVER {
-            self.marks.pop_front();
-        }
-        self.marks.push_back(mark);
+        let mark = self.mark(at, totals.completed);
+        self.publications.push(mark);
         self.number += 1;
         let index = self.scheduler.index();
         // Whoever submitted anything has had a start, which was noted, or still waits.
@@ -257,7 +279,11 @@ impl<C: Feed> Runner<C> {
             },
             tally: self.tally.clone(),
             users_seen: self.users.len() as u64,
-            rates: rates(&self.marks),
+            rates: Rates {
+                decisions_per_s: self.publications.decisions_per_s(&mark),
+                starts_per_min: self.samples.starts_per_min(&mark),
+                ends_per_min: self.samples.ends_per_min(&mark),
+            },
             totals,
             shares: Shares::of(index, &self.options.profile.workload),
             events: self.ring.newest_first(),
@@ -276,19 +302,39 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-fn rates(marks: &VecDeque<Mark>) -> Rates {
-    let (Some(first), Some(last)) = (marks.front(), marks.back()) else {
-        return Rates::default();
-    };
-    let minutes = last.now.since(first.now).as_secs_f64() / 60.0;
-    let seconds = last
-        .real
-        .saturating_duration_since(first.real)
-        .as_secs_f64();
-    let rate = |n: u64, over: f64| if over > 0.0 { n as f64 / over } else { 0.0 };
-    Rates {
-        starts_per_min: rate(last.placed - first.placed, minutes),
-        ends_per_min: rate(last.completed - first.completed, minutes),
-        decisions_per_s: rate(last.decisions - first.decisions, seconds),
+impl<const N: usize> Window<N> {
+    fn push(&mut self, mark: Mark) {
+        if self.0.len() == N {
+            self.0.pop_front();
+        }
+        self.0.push_back(mark);
     }
+
+    fn decisions_per_s(&self, now: &Mark) -> f64 {
+        let Some(then) = self.0.front() else {
+            return 0.0;
+        };
+        let seconds = now.real.saturating_duration_since(then.real).as_secs_f64();
+        rate(now.decisions - then.decisions, seconds)
+    }
+
+    fn starts_per_min(&self, now: &Mark) -> f64 {
+        self.0.front().map_or(0.0, |then| {
+            rate(now.placed - then.placed, minutes(then, now))
+        })
+    }
+
+    fn ends_per_min(&self, now: &Mark) -> f64 {
+        self.0.front().map_or(0.0, |then| {
+            rate(now.completed - then.completed, minutes(then, now))
+        })
+    }
+}
+
+fn minutes(then: &Mark, now: &Mark) -> f64 {
+    now.now.since(then.now).as_secs_f64() / 60.0
+}
+
+fn rate(n: u64, over: f64) -> f64 {
+    if over > 0.0 { n as f64 / over } else { 0.0 }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
-use berth_core::id::{PodId, QueueId, TaskTypeId, UserId};
+use berth_core::id::{GpuModelId, PodId, QueueId, TaskTypeId, UserId};
 use berth_core::model::draft::{Draft, NodeSpec};
 use berth_core::model::gpu::{GpuHealth, GpuMode, GpuSpec, ModelSet};
 use berth_core::model::mig::profiles_80gb;
@@ -128,13 +128,6 @@ impl Script {
         let models = ModelSet::NONE.with(a100);
         let mut profiles = profiles_80gb(models).into_iter();
         let mig = catalog.add_mig_profile(profiles.next().expect("1g.10gb comes first"));
-        let gpu = |model, gib| GpuSpec {
-            model,
-            memory: Bytes::from_gib(gib),
-            numa: Some(0),
-            pcie_root: None,
-            nvlink: None,
-        };
         let mut task = |cores, gpu, models| {
             let (cpu, memory) = (MilliCpu::from_cores(cores), Bytes::from_gib(8));
             catalog.intern_task(Request {
@@ -154,29 +147,7 @@ impl Script {
             mig: task(2, GpuRequest::Mig { profile: mig }, models),
             eight: task(64, GpuRequest::Whole { count: 8 }, ModelSet::ANY),
         };
-        let mut add = |name: &str, model, gib, n: usize, mode| {
-            let shape = Shape::new(
-                MilliCpu::from_cores(96),
-                Bytes::from_gib(512),
-                110,
-                vec![gpu(model, gib); n],
-            );
-            let (name, gpu_modes) = (name.into(), vec![mode; n]);
-            draft
-                .add_node(NodeSpec {
-                    name,
-                    shape,
-                    gpu_modes,
-                    gpu_uuids: [].into(),
-                })
-                .expect("few")
-        };
-        add("a100-1", a100, 80, 8, GpuMode::Exclusive);
-        add("mig-1", a100, 80, 1, GpuMode::Mig);
-        let shared = add("t4-1", t4, 16, 2, GpuMode::TimeSlice);
-        let lost = add("t4-2", t4, 16, 4, GpuMode::TimeSlice);
-        draft.set_gpu_health(shared, 1, GpuHealth::Failed);
-        draft.set_readiness(lost, Readiness::Lost);
+        add_nodes(&mut draft, a100, t4);
         let site = draft.add_queue("site", None, None).expect("shallow");
         let limit = Some(GpuUnits::ONE_GPU * 12);
         let team = draft
@@ -246,4 +217,37 @@ impl Script {
             vm: None,
         }
     }
+}
+
+fn add_nodes(draft: &mut Draft, a100: GpuModelId, t4: GpuModelId) {
+    let gpu = |model, gib| GpuSpec {
+        model,
+        memory: Bytes::from_gib(gib),
+        numa: Some(0),
+        pcie_root: None,
+        nvlink: None,
+    };
+    let mut add = |name: &str, model, gib, n: usize, mode| {
+        let shape = Shape::new(
+            MilliCpu::from_cores(96),
+            Bytes::from_gib(512),
+            110,
+            vec![gpu(model, gib); n],
+        );
+        let (name, gpu_modes) = (name.into(), vec![mode; n]);
+        draft
+            .add_node(NodeSpec {
+                name,
+                shape,
+                gpu_modes,
+                gpu_uuids: [].into(),
+            })
+            .expect("few")
+    };
+    add("a100-1", a100, 80, 8, GpuMode::Exclusive);
+    add("mig-1", a100, 80, 1, GpuMode::Mig);
+    let shared = add("t4-1", t4, 16, 2, GpuMode::TimeSlice);
+    let lost = add("t4-2", t4, 16, 4, GpuMode::TimeSlice);
+    draft.set_gpu_health(shared, 1, GpuHealth::Failed);
+    draft.set_readiness(lost, Readiness::Lost);
 }

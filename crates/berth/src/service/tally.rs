@@ -263,7 +263,7 @@ mod tests {
             assert_eq!(
                 next_sample(start, Time::from_secs(now)),
                 Time::from_secs(next)
-            )
+            );
         };
         check(7, 307);
         check(306, 307);

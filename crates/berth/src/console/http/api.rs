@@ -69,7 +69,7 @@ fn ailment(published: &Published, now: Instant) -> Option<String> {
 
 /// Every metric.
 pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
-    let text = on_view(shared, |published, view| metrics::render(published, view)).await;
+    let text = on_view(shared, metrics::render).await;
     match text {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
         Err(response) => response,

@@ -54,7 +54,7 @@ pub(super) async fn guard(State(hosts): State<Hosts>, request: Request, next: Ne
     let authority = request
         .uri()
         .authority()
-        .map(|authority| authority.as_str());
+        .map(axum::http::uri::Authority::as_str);
     let is_ours = host.is_some_and(|host| hosts.accept(host))
         && named.next().is_none()
         && authority.is_none_or(|authority| hosts.accept(authority));

@@ -8,6 +8,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
+use berth_core::sched::explain::Reason;
 use serde::Deserialize;
 
 use super::{Shared, api};
@@ -40,6 +41,7 @@ struct Page<'a> {
     refresh_s: Option<u32>,
     held: String,
     legend: Vec<(char, &'static str)>,
+    reasons: Vec<(&'static str, u64, &'static str)>,
     fleets: Vec<FleetBlock<'a>>,
     nodes: Vec<NodeLine<'a>>,
     nodes_left: usize,
@@ -97,6 +99,11 @@ impl<'a> Page<'a> {
             legend: legend
                 .map(|(cell, what)| (Glyphs::Unicode.cell(cell), what))
                 .to_vec(),
+            reasons: view
+                .reasons
+                .iter()
+                .map(|(&token, &n)| (token, n, advice(token)))
+                .collect(),
             fleets: view
                 .fleets
                 .iter()
@@ -116,6 +123,17 @@ impl<'a> Page<'a> {
     fn seconds(&self, value: &f64) -> String {
         words::seconds(*value)
     }
+}
+
+/// What the reason `token` means and what would change it.
+fn advice(token: &str) -> &'static str {
+    let known = Reason::ALL
+        .into_iter()
+        .find(|reason| reason.token() == token);
+    known.map_or(
+        "More groups wait than are explained at a time.",
+        Reason::advice,
+    )
 }
 
 fn block<'a>(fleet: &'a Fleet, nodes: &'a [NodeRow]) -> FleetBlock<'a> {
@@ -156,9 +174,12 @@ fn line(node: &NodeRow) -> NodeLine<'_> {
     }
 }
 
+/// Whether a cell is of one kind.
+type IsOfKind = fn(&Cell) -> bool;
+
 /// `6 held, 1 in part, 1 free`.
 fn in_words(cells: &[Cell]) -> String {
-    let kinds: [(&str, fn(&Cell) -> bool); 7] = [
+    let kinds: [(&str, IsOfKind); 7] = [
         ("held", |cell| matches!(cell, Cell::Full)),
         ("in part", |cell| matches!(cell, Cell::Part(_))),
         ("free", |cell| matches!(cell, Cell::Free)),

@@ -106,10 +106,6 @@ fn pods(figures: &Figures, width: u16, look: Look) -> Line<'static> {
         (format!("{:.1} ends/min", figures.ends_per_min), Role::Quiet),
         (format!("{} ended", figures.completed), Role::Quiet),
         (format!("{} evicted", figures.evicted), Role::Quiet),
-        (
-            format!("{:.0} decisions/s", figures.decisions_per_s),
-            Role::Quiet,
-        ),
     ];
     fitting(parts.into_iter(), width, look)
 }

@@ -53,7 +53,7 @@ const ROOMY_HEADS: [&str; 8] = [
 const ROOMY_WIDTHS: [Constraint; 8] = [
     Constraint::Length(4),
     Constraint::Length(5),
-    Constraint::Length(22),
+    Constraint::Length(28),
     Constraint::Length(ROOMY_QUEUE_WIDTH),
     Constraint::Length(16),
     Constraint::Length(8),

@@ -45,30 +45,20 @@ impl EventRow {
                 let cause = words::evict_cause(*cause);
                 (Severity::Trouble, format!("{pod} loses its place: {cause}"))
             }
-            EventKind::Node { node, readiness } => {
-                let text = format!("node {node} is {}", words::readiness(*readiness));
-                let is_back = *readiness == Readiness::Ready;
-                (
-                    if is_back {
-                        Severity::Normal
-                    } else {
-                        Severity::Trouble
-                    },
-                    text,
-                )
-            }
-            EventKind::Gpu { node, gpu, health } => {
-                let text = format!("GPU {gpu} of {node} is {}", words::health(*health));
-                let is_well = *health == GpuHealth::Healthy;
-                (
-                    if is_well {
-                        Severity::Normal
-                    } else {
-                        Severity::Trouble
-                    },
-                    text,
-                )
-            }
+            EventKind::Node { node, readiness } => match readiness {
+                Readiness::Ready => (Severity::Normal, format!("node {node} takes work again")),
+                Readiness::Cordoned => {
+                    (Severity::Trouble, format!("node {node} takes no new work"))
+                }
+                Readiness::Lost => (Severity::Trouble, format!("node {node} is lost")),
+            },
+            EventKind::Gpu { node, gpu, health } => match health {
+                GpuHealth::Healthy => {
+                    (Severity::Normal, format!("GPU {gpu} of {node} works again"))
+                }
+                GpuHealth::Degraded => (Severity::Trouble, format!("GPU {gpu} of {node} degrades")),
+                GpuHealth::Failed => (Severity::Trouble, format!("GPU {gpu} of {node} fails")),
+            },
         };
         Self {
             at_ms: since.0,
