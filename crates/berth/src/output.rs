@@ -4,7 +4,7 @@
 //! and [`table`] draws every table of every command. Invariant: nothing here computes a result.
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
@@ -13,6 +13,7 @@ use crate::cli::exit::Failure;
 mod chart;
 pub(crate) mod docs;
 pub(crate) mod figure;
+mod fuzz;
 pub(crate) mod html;
 mod played;
 mod published;
@@ -61,6 +62,11 @@ pub(crate) fn write_text(text: &str) -> Result<(), Failure> {
         out.write_all(b"\n")?;
     }
     Ok(out.flush()?)
+}
+
+/// True where a person watches standard error, so that a progress bar helps.
+pub(crate) fn watched() -> bool {
+    io::stderr().is_terminal()
 }
 
 fn join(tables: impl Iterator<Item = String>) -> String {

@@ -4,6 +4,7 @@
 //! what a run does (that is `berth_sim`) and how it is shown (that is [`crate::output`]).
 
 pub(crate) mod crew;
+pub(crate) mod fuzz;
 pub(crate) mod played;
 pub(crate) mod published;
 pub(crate) mod spread;

@@ -22,6 +22,7 @@ use crate::output::{self, Document, Format};
 use crate::runs::crew::Crew;
 use crate::runs::{played, published};
 
+mod fuzz;
 mod suite;
 
 /// Run scheduling policies on a trace and compare them
@@ -73,6 +74,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Suite(suite::Args),
+    Fuzz(fuzz::Args),
 }
 
 /// One entry of `--policy`.
@@ -98,6 +100,7 @@ Public traces are read from the folder in BERTH_DATA; without them, a message sa
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     match &args.command {
         Some(Command::Suite(args)) => suite::run(args),
+        Some(Command::Fuzz(args)) => fuzz::run(args),
         None => {
             args.check()?;
             match &args.trace {

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::cli::exit::Failure;
+use crate::output;
 
 /// How often the progress bar is drawn without progress, so that its clock moves.
 const TICK: Duration = Duration::from_millis(500);
@@ -88,14 +89,15 @@ impl Crew {
     }
 }
 
-/// A bar on standard error; hidden unless that is a terminal.
+/// A bar on standard error; hidden where nobody watches.
 fn progress(tasks: usize) -> ProgressBar {
+    if !output::watched() {
+        return ProgressBar::hidden();
+    }
     let style = ProgressStyle::with_template("{elapsed} {wide_bar} {percent} %, {eta} left")
         .expect("the template is constant");
     let bar = ProgressBar::new(tasks as u64 * PARTS).with_style(style);
-    if !bar.is_hidden() {
-        bar.enable_steady_tick(TICK);
-    }
+    bar.enable_steady_tick(TICK);
     bar
 }
 

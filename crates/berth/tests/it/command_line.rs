@@ -4,10 +4,11 @@ use std::process::Stdio;
 
 use crate::support::{Folder, berth, command};
 
-const COMMANDS: [&str; 6] = [
+const COMMANDS: [&str; 7] = [
     "up",
     "simulate",
     "simulate suite",
+    "simulate fuzz",
     "policies",
     "completions",
     "man",

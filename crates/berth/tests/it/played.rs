@@ -160,3 +160,16 @@ fn the_report_for_a_browser_shows_every_chart_and_loads_nothing() {
         assert!(!html.contains(forbidden), "{forbidden}");
     }
 }
+
+#[test]
+fn the_fuzzer_counts_seeds_and_repeats_itself() {
+    let arguments = [
+        "simulate", "fuzz", "--seeds", "5", "--seed", "3", "--output", "json",
+    ];
+    let ended = berth(arguments);
+    let json = ended.json();
+    let failures = json["failures"].as_array().unwrap();
+    assert_eq!(json["passed"].as_u64().unwrap() + failures.len() as u64, 5);
+    assert_eq!(ended.code, i32::from(!failures.is_empty()));
+    assert_eq!(ended.out, berth(arguments).out);
+}
