@@ -25,12 +25,19 @@ use berth_core::sched::policy;
 use berth_core::sched::profile::Profile;
 use berth_core::sched::scheduler::{Cluster, Scheduler};
 use berth_core::stream::Stream;
-use berth_core::time::Time;
+use berth_core::time::{Span, Time};
+use berth_sim::simulate::{Options, simulate};
+use berth_sim::workload::{Ask, GpuAsk, Job, JobKind, NodeTemplate, Workload};
 use criterion::Criterion;
 
 /// Node shapes: cores, GiB, GPUs, and how many of a hundred nodes have it.
-const SHAPES: [(i64, i64, usize, usize); 5] =
-    [(96, 384, 8, 48), (104, 512, 2, 32), (16, 120, 2, 12), (128, 768, 8, 4), (32, 128, 4, 4)];
+const SHAPES: [(i64, i64, usize, usize); 5] = [
+    (96, 384, 8, 48),
+    (104, 512, 2, 32),
+    (16, 120, 2, 12),
+    (128, 768, 8, 4),
+    (32, 128, 4, 4),
+];
 
 /// Task types: mCPU, thousandths of one GPU, GPUs, and how many of a thousand tasks are such. The
 /// head of the default list of the public trace.
@@ -110,13 +117,22 @@ impl Cluster for Churn {
 
 fn churn(policy_name: &str, nodes: usize, level: usize) -> Scheduler<Churn> {
     let mut index = Draft::new();
-    let model = index.catalog_mut().intern_model("G2").expect("the first model");
+    let model = index
+        .catalog_mut()
+        .intern_model("G2")
+        .expect("the first model");
     let mut at = 0;
     while at < nodes {
         for &(cores, gib, gpus, of_hundred) in &SHAPES {
             for _ in 0..of_hundred.min(nodes - at) {
                 let memory = Bytes::from_gib(32);
-                let gpu = GpuSpec { model, memory, numa: None, pcie_root: None, nvlink: None };
+                let gpu = GpuSpec {
+                    model,
+                    memory,
+                    numa: None,
+                    pcie_root: None,
+                    nvlink: None,
+                };
                 let (cpu, memory) = (MilliCpu::from_cores(cores), Bytes::from_gib(gib));
                 let spec = NodeSpec {
                     name: format!("node-{at:05}").into(),
@@ -135,13 +151,27 @@ fn churn(policy_name: &str, nodes: usize, level: usize) -> Scheduler<Churn> {
         let gpu = match (gpus, milli) {
             (0, _) => GpuRequest::None,
             (count, 1000) => GpuRequest::Whole { count },
-            _ => GpuRequest::Share { compute: GpuUnits::from_milli(milli), memory: Bytes::ZERO },
+            _ => GpuRequest::Share {
+                compute: GpuUnits::from_milli(milli),
+                memory: Bytes::ZERO,
+            },
         };
         let (cpu, memory, models) = (MilliCpu(cpu), Bytes::from_gib(16), ModelSet::ANY);
-        let task = index.catalog_mut().intern_task(Request { cpu, memory, gpu, models });
+        let task = index.catalog_mut().intern_task(Request {
+            cpu,
+            memory,
+            gpu,
+            models,
+        });
         tasks.push((task, count));
         let compute_each = GpuUnits::from_milli(milli);
-        targets.push(TargetTask { cpu, compute_each, gpus, models, count });
+        targets.push(TargetTask {
+            cpu,
+            compute_each,
+            gpus,
+            models,
+            count,
+        });
     }
     let churn = Churn {
         user: index.add_user("bench"),
@@ -156,7 +186,11 @@ fn churn(policy_name: &str, nodes: usize, level: usize) -> Scheduler<Churn> {
     };
     let workload = Arc::new(TargetWorkload::new(&targets, 1000));
     let policy = policy::named(policy_name).expect("it is in the catalogue");
-    let profile = Profile { policy, workload };
+    let profile = Profile {
+        policy,
+        workload,
+        prices: None,
+    };
     Scheduler::new(churn, index, &profile, Stream::from_seed(1))
 }
 
@@ -164,7 +198,10 @@ fn churn(policy_name: &str, nodes: usize, level: usize) -> Scheduler<Churn> {
 fn steps(scheduler: &mut Scheduler<Churn>, steps: usize) -> Vec<Duration> {
     let run = |_| {
         let began = Instant::now();
-        scheduler.step(Time::MAX).expect("the books balance").expect("there is always news");
+        scheduler
+            .step(Time::MAX)
+            .expect("the books balance")
+            .expect("there is always news");
         began.elapsed()
     };
     (0..steps).map(run).collect()
@@ -174,12 +211,51 @@ fn per_second(count: u64, took: &[Duration]) -> f64 {
     count as f64 / took.iter().sum::<Duration>().as_secs_f64()
 }
 
-/// Events (an arrival, an end) a second of the whole loop under the trivial policy.
+/// Events (an arrival, an end) a second of the simulator under the trivial policy: one-GPU jobs on
+/// 100 nodes of 8 GPUs, two thirds of which are busy.
 fn events() -> f64 {
-    let mut scheduler = churn("first-fit", 100, 400);
-    steps(&mut scheduler, 20_000);
-    let took = steps(&mut scheduler, 500_000);
-    per_second(2 * took.len() as u64, &took)
+    const JOBS: i64 = 500_000;
+    let node = |at| NodeTemplate {
+        name: format!("node-{at:03}"),
+        cpu: MilliCpu::from_cores(96),
+        memory: Bytes::from_gib(768),
+        pod_slots: 110,
+        gpus: 8,
+        gpu_model: "G2".to_owned(),
+        gpu_memory: Bytes::from_gib(32),
+        gpu_mode: GpuMode::Exclusive,
+    };
+    let job = |at: i64| Job {
+        name: format!("job-{at:07}"),
+        user: format!("user-{:02}", at % 50),
+        queue: "bench".to_owned(),
+        kind: JobKind::Batch,
+        priority: 0,
+        arrival: Time(at * 1000),
+        run: Some(Span::from_secs(500 + at % 67)),
+        pods: 1,
+        pods_min: 1,
+        ask: Ask {
+            cpu: MilliCpu::from_cores(4),
+            memory: Bytes::from_gib(16),
+            gpu: GpuAsk::Whole(1),
+            models: Vec::new(),
+        },
+        busy_permille: 1000,
+    };
+    let workload = Workload {
+        name: "bench".to_owned(),
+        nodes: (0..100).map(node).collect(),
+        queues: Vec::new(),
+        vgpu_profiles: Vec::new(),
+        jobs: (0..JOBS).map(job).collect(),
+    };
+    let policy = policy::named("first-fit").expect("it is in the catalogue");
+    let began = Instant::now();
+    let report = simulate(&workload, policy, &Options::default(), &mut |_| {});
+    let report = report.expect("the workload can be played");
+    assert_eq!(report.completed, JOBS.unsigned_abs(), "every job ran");
+    2.0 * JOBS as f64 / began.elapsed().as_secs_f64()
 }
 
 /// Placements a second of FGD on 10,000 nodes with departures.

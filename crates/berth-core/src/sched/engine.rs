@@ -61,6 +61,9 @@ impl Engine {
         if self.policy.learn(snapshot) == Learned::NewScores {
             self.index.forget_scores();
         }
+        if snapshot.pending().is_empty() && snapshot.stranded_gangs().next().is_none() {
+            return Decisions::default();
+        }
         let mut draft = Draft::over(snapshot);
         let mut decisions = Decisions::default();
         let mended = self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);

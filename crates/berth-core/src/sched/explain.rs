@@ -191,9 +191,9 @@ pub struct Explanation {
     pub hindrance: Hindrance,
     /// Nodes by what stands in the way there; obstacles without nodes are left out.
     pub nodes: Vec<(Obstacle, u32)>,
-    /// The most free compute on any one card that would do.
+    /// The most free compute on any one healthy card that would do, on nodes that take work.
     pub largest_free: GpuUnits,
-    /// Free compute on all cards that would do.
+    /// Free compute on all such cards.
     pub total_free: GpuUnits,
 }
 
@@ -228,8 +228,9 @@ pub fn explain(snapshot: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Exp
         if let Some(obstacle) = obstacle(catalog, &request, node) {
             counts[obstacle as usize] += 1;
         }
+        let is_open = node.state.readiness == Readiness::Ready;
         for (spec, gpu) in node.shape.gpus().iter().zip(&node.state.gpus) {
-            if request.models.contains(spec.model) && fit::mode_serves(&request, gpu.mode) {
+            if is_open && request.models.contains(spec.model) && serves(&request, gpu) {
                 largest_free = largest_free.max(gpu.free_compute);
                 total_free += gpu.free_compute;
             }
@@ -248,6 +249,10 @@ pub fn explain(snapshot: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Exp
         largest_free,
         total_free,
     }
+}
+
+fn serves(request: &Request, gpu: &GpuState) -> bool {
+    gpu.health == GpuHealth::Healthy && fit::mode_serves(request, gpu.mode)
 }
 
 /// What stands in the way of `request` on `node`; `None` if it fits.
@@ -294,9 +299,7 @@ fn gpu_obstacle(
         return Some(Obstacle::Unhealthy);
     }
     let open = |(spec, gpu): (&crate::model::gpu::GpuSpec, &GpuState)| {
-        let would_do = request.models.contains(spec.model)
-            && fit::mode_serves(request, gpu.mode)
-            && gpu.health == GpuHealth::Healthy;
+        let would_do = request.models.contains(spec.model) && serves(request, gpu);
         if would_do {
             gpu.free_compute
         } else {
@@ -332,35 +335,43 @@ fn host_obstacle(request: &Request, state: &NodeState) -> Option<Obstacle> {
 }
 
 /// One reason out of the hindrance and the nodes' obstacles: structural before capacity, and among
-/// capacity the one nearest to a start.
-fn reason_for(hindrance: Hindrance, counts: &[u32; 10], wants_gpu: bool) -> Reason {
-    let any = |obstacle: Obstacle| counts[obstacle as usize] > 0;
-    let only = |allowed: &[Obstacle]| {
-        Obstacle::ALL
-            .iter()
-            .all(|obstacle| allowed.contains(obstacle) || !any(*obstacle))
-    };
+/// capacity what stands in the way on most nodes, the one nearest to a start among equals.
+fn reason_for(
+    hindrance: Hindrance,
+    counts: &[u32; Obstacle::ALL.len()],
+    wants_gpu: bool,
+) -> Reason {
     match hindrance {
         Hindrance::QueueLimit { .. } => return Reason::QueueLimit,
         Hindrance::GangIncomplete { .. } => return Reason::GangIncomplete,
         Hindrance::GangNoRoom { placed: 1.., .. } => return Reason::GangNoRoom,
         Hindrance::NoNode | Hindrance::GangNoRoom { placed: 0, .. } => {}
     }
-    if wants_gpu && only(&[Obstacle::Model]) {
-        Reason::NoMatchingGpu
-    } else if only(&[Obstacle::Model, Obstacle::TooSmall]) {
-        Reason::NeverFits
-    } else if only(&[Obstacle::Model, Obstacle::TooSmall, Obstacle::Mode]) {
-        Reason::NoMatchingMode
-    } else if any(Obstacle::Unhealthy) {
-        Reason::GpuUnhealthy
-    } else if any(Obstacle::Cpu) || any(Obstacle::Memory) || any(Obstacle::PodSlots) {
-        Reason::HostFull
-    } else if any(Obstacle::Fragmented) {
-        Reason::Fragmented
-    } else if any(Obstacle::GpuBusy) {
-        Reason::GpuBusy
-    } else {
-        Reason::NodeNotReady
+    let nodes = |obstacles: &[Obstacle]| -> u32 {
+        obstacles
+            .iter()
+            .map(|&obstacle| counts[obstacle as usize])
+            .sum()
+    };
+    let capacity = [
+        (nodes(&[Obstacle::NotReady]), Reason::NodeNotReady),
+        (nodes(&[Obstacle::Unhealthy]), Reason::GpuUnhealthy),
+        (nodes(&[Obstacle::GpuBusy]), Reason::GpuBusy),
+        (nodes(&[Obstacle::Fragmented]), Reason::Fragmented),
+        (
+            nodes(&[Obstacle::Cpu, Obstacle::Memory, Obstacle::PodSlots]),
+            Reason::HostFull,
+        ),
+    ];
+    // The last of equals is the maximum: the order above is from far to near.
+    let most = capacity
+        .into_iter()
+        .max_by_key(|(n, _)| *n)
+        .filter(|(n, _)| *n > 0);
+    match most {
+        Some((_, reason)) => reason,
+        None if nodes(&[Obstacle::Mode]) > 0 => Reason::NoMatchingMode,
+        None if wants_gpu && nodes(&[Obstacle::TooSmall]) == 0 => Reason::NoMatchingGpu,
+        None => Reason::NeverFits,
     }
 }

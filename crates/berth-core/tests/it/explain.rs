@@ -131,6 +131,27 @@ fn pieces_that_would_suffice_together_are_called_fragmented() {
 }
 
 #[test]
+fn one_broken_card_does_not_speak_for_a_busy_cluster() {
+    let explanation = check(
+        |world| {
+            let broken = world.node("n0", 1, GpuMode::Exclusive);
+            world.draft.set_gpu_health(broken, 0, GpuHealth::Failed);
+            for at in 1..=3 {
+                world.node(&format!("n{at}"), 1, GpuMode::Exclusive);
+                world.pod(&format!("a{at}"), 0, whole(1));
+            }
+            world.pod("b", 1, whole(1));
+        },
+        Reason::GpuBusy,
+    );
+    assert_eq!(
+        explanation.nodes,
+        vec![(Obstacle::Unhealthy, 1), (Obstacle::GpuBusy, 3)]
+    );
+    assert_eq!(explanation.largest_free, GpuUnits::ZERO);
+}
+
+#[test]
 fn a_share_of_more_memory_than_any_card_has_never_fits() {
     check(
         |world| {
