@@ -1,16 +1,22 @@
 //! The engine against the oracle, and against itself without a memory.
 
-use berth_core::amount::GpuUnits;
+use std::sync::Arc;
+
+use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::id::NodeId;
 use berth_core::invariant;
+use berth_core::limits;
 use berth_core::model::draft::Draft;
-use berth_core::model::gpu::GpuMode;
+use berth_core::model::gpu::{GpuMode, ModelSet};
 use berth_core::model::node::Readiness;
+use berth_core::model::request::{GpuRequest, Request};
 use berth_core::sched::cycle;
 use berth_core::sched::decisions::{Decisions, EvictCause};
 use berth_core::sched::engine::Engine;
 use berth_core::sched::explain::Hindrance;
+use berth_core::sched::fragmentation::{TargetTask, TargetWorkload};
 use berth_core::sched::policy::{POLICIES, Selection, named};
+use berth_core::sched::profile::Profile;
 use berth_core::stream::Stream;
 use berth_core::time::Time;
 use proptest::prelude::*;
@@ -239,4 +245,98 @@ fn the_same_stream_draws_the_same_places() {
         world.pod(&format!("p{at}"), at, share(300));
     }
     assert_eq!(cold(&world.draft, "random"), cold(&world.draft, "random"));
+}
+
+/// Long enough for several price steps, with a mix that is known and with one that is not.
+#[test]
+fn what_was_learned_lives_in_the_profile_alone() {
+    let policy = named("berth").expect("the catalogue has it");
+    let unknown = Profile {
+        workload: Arc::default(),
+        ..profile(policy)
+    };
+    for profile in [profile(policy), unknown] {
+        let mut world = World::new();
+        for at in 0..3 {
+            world.node(&format!("n{at}"), 4, GpuMode::TimeSlice);
+        }
+        let mut engine = Engine::new(&profile);
+        let mut bound = std::collections::VecDeque::new();
+        for at in 0..330 {
+            let now = Time::from_secs(at);
+            let request = match at % 4 {
+                0 => whole(1),
+                1 => whole(2),
+                n => share(n * 230),
+            };
+            let pod = world.pod(&format!("p{at:03}"), at, request);
+            let snapshot = world.draft.snapshot();
+            let (before, mut stream) = (engine.profile(), Stream::from_seed(1));
+            let decisions = engine.run(&snapshot, now, &mut stream);
+            let cold = cycle::run(&snapshot, &before, now, &mut Stream::from_seed(1));
+            assert_eq!(decisions, cold, "arrival {at}");
+            carry_out(&mut world.draft, &decisions, now);
+            bound.extend(decisions.binds.iter().map(|bind| bind.pod));
+            if decisions.binds.is_empty() {
+                world.draft.remove_pod(pod).expect("it waits");
+            }
+            if bound.len() > 9 {
+                let oldest = bound.pop_front().expect("there are ten");
+                world.draft.remove_pod(oldest).expect("it is bound");
+            }
+        }
+        assert!(engine.profile().prices.is_some());
+    }
+}
+
+/// What no trace has: nothing asked for, everything asked for, nothing there.
+#[test]
+fn odd_requests_and_clusters_are_placed_or_wait() {
+    let policy = named("berth").expect("the catalogue has it");
+    let odd = |cpu: i64, gpu| Request {
+        cpu: MilliCpu(cpu),
+        memory: Bytes::ZERO,
+        gpu,
+        models: ModelSet::ANY,
+    };
+    let tiny = GpuRequest::Share {
+        compute: GpuUnits(1),
+        memory: Bytes::ZERO,
+    };
+    let requests = [
+        odd(0, GpuRequest::None),
+        odd(0, GpuRequest::Whole { count: 1 }),
+        odd(0, tiny),
+        odd(1, tiny),
+        odd(limits::CPU_MAX.0, GpuRequest::None),
+        odd(limits::CPU_MAX.0, GpuRequest::Whole { count: 32 }),
+        odd(1000, GpuRequest::Whole { count: 20 }),
+    ];
+    let kinds = requests.iter().map(|request| TargetTask {
+        cpu: request.cpu,
+        compute_each: GpuUnits(if request.wants_gpu() { 10_000 } else { 0 }),
+        gpus: request.whole_gpus(),
+        models: ModelSet::ANY,
+        count: 1,
+    });
+    let kinds: Vec<TargetTask> = kinds.collect();
+    for (nodes, gpus) in [(0, 0), (1, 0), (2, 1), (2, 32)] {
+        for tasks in [&kinds[..0], &kinds[..1], &kinds[..]] {
+            let mut world = World::new();
+            for at in 0..nodes {
+                world.node(&format!("n{at}"), gpus, GpuMode::TimeSlice);
+            }
+            for (at, request) in requests.iter().cycle().take(70).enumerate() {
+                world.pod(&format!("p{at:02}"), 0, *request);
+            }
+            let profile = Profile {
+                workload: Arc::new(TargetWorkload::new(tasks, 7)),
+                ..profile(policy)
+            };
+            let mut stream = Stream::from_seed(1);
+            let decisions = cycle::run(&world.draft, &profile, Time::ZERO, &mut stream);
+            carry_out(&mut world.draft, &decisions, Time::ZERO);
+            assert_eq!(invariant::check(&world.draft), vec![]);
+        }
+    }
 }

@@ -31,7 +31,6 @@ mod view;
 
 pub use prices::PriceTable;
 
-use mix::Mix;
 use model::Model;
 use prices::TEMPERATURE_MILLI;
 use view::CardRoom;
@@ -108,37 +107,25 @@ impl Policy for Berth {
     fn learn(&mut self, snapshot: &Snapshot) -> Learned {
         let arrived: u64 = snapshot.arrivals().iter().sum();
         let prices = match &mut self.learned {
-            None if self.workload.is_empty() && arrived < ARRIVALS_FIRST => None,
-            None => Some(learning::first(&mix_of(&self.workload, snapshot), snapshot)),
-            // A count that went back is of another cluster: prices go on from there.
+            None if self.workload.is_empty() && arrived < ARRIVALS_FIRST => {
+                return Learned::Nothing;
+            }
+            None => learning::first(&self.workload, snapshot),
             Some(model) => {
                 let known = model.prices.arrived;
+                // A count that went back is of another cluster: prices go on from there.
                 if (known..known + ARRIVALS_A_STEP).contains(&arrived) {
                     return Learned::Nothing;
                 }
-                let mix = mix_of(&self.workload, snapshot);
-                Some(learning::next(model, &mix, snapshot))
+                learning::step(&self.workload, model, snapshot)
             }
         };
-        match prices {
-            None => Learned::Nothing,
-            Some(prices) => {
-                self.learned = Some(Model::new(Arc::new(prices)));
-                Learned::NewScores
-            }
-        }
+        self.learned = Some(Model::new(Arc::new(prices)));
+        Learned::NewScores
     }
 
     fn prices(&self) -> Option<Arc<PriceTable>> {
         self.learned.as_ref().map(|model| Arc::clone(&model.prices))
-    }
-}
-
-fn mix_of(workload: &TargetWorkload, snapshot: &Snapshot) -> Mix {
-    if workload.is_empty() {
-        mix::arrived(snapshot)
-    } else {
-        mix::expected(workload)
     }
 }
 

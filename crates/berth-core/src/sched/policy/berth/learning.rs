@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
 use super::descent::{Slope, minimise};
-use super::mix::Mix;
+use super::mix::{self, Heard, Mix};
 use super::model::{Census, Model};
 use super::prices::{PriceTable, Priced, TEMPERATURE_MILLI, demand};
 use super::view::{Grid, is_ready};
@@ -17,7 +17,7 @@ use crate::amount::GpuUnits;
 use crate::model::gpu::{GpuState, ModelSet};
 use crate::model::node::{Node, NodeState, ShapeId};
 use crate::model::snapshot::Snapshot;
-use crate::sched::fragmentation::TaskKind;
+use crate::sched::fragmentation::{TargetWorkload, TaskKind};
 
 /// Evaluations of the dual function to the first prices: enough that twice as many change nothing.
 const FIRST_EVALUATIONS: u32 = 40;
@@ -31,19 +31,13 @@ const NODES_A_STEP: usize = 4_096;
 /// sum over nodes of tau ln Z + sum over types of d (price + price^2 / (2 E))
 /// ```
 ///
-/// whose slope is what is wanted less what is used.
-pub(super) fn first(mix: &Mix, snapshot: &Snapshot) -> PriceTable {
-    let types = mix.iter().map(|&(kind, popularity)| Priced {
-        kind,
-        popularity,
-        price: 0.0,
-    });
-    let mut table = PriceTable {
-        grid: grid(mix, snapshot),
-        types: types.collect(),
-        arrived: snapshot.arrivals().iter().sum(),
-        steps: 0,
-    };
+/// whose slope is what is wanted less what is used. A mix that is known from a few arrivals alone
+/// isn't worth as much: there all prices begin at zero.
+pub(super) fn first(workload: &TargetWorkload, snapshot: &Snapshot) -> PriceTable {
+    let mut table = renewed(workload, None, snapshot);
+    if workload.is_empty() {
+        return table;
+    }
     let Some(demands) = demands(&table.types, snapshot) else {
         return table;
     };
@@ -55,7 +49,8 @@ pub(super) fn first(mix: &Mix, snapshot: &Snapshot) -> PriceTable {
         let (low, high) = priced.bounds();
         (low * scale, high * scale)
     });
-    let (bounds, start): (Vec<_>, _) = (bounds.collect(), vec![0.0; scales.len()]);
+    let bounds: Vec<_> = bounds.collect();
+    let start = vec![0.0; scales.len()];
     let found = minimise(start, &bounds, FIRST_EVALUATIONS, |point| {
         set_prices(&mut table.types, point, &scales);
         let mut model = Model::new(Arc::new(table.clone()));
@@ -81,32 +76,62 @@ fn set_prices(types: &mut [Priced], point: &[f64], scales: &[f64]) {
 }
 
 /// The prices after one step from those of `model`.
-pub(super) fn next(model: &mut Model, mix: &Mix, snapshot: &Snapshot) -> PriceTable {
+pub(super) fn step(
+    workload: &TargetWorkload,
+    model: &mut Model,
+    snapshot: &Snapshot,
+) -> PriceTable {
     let nodes = sample(snapshot, model.prices.steps);
     let (_, used) = used(model, &nodes);
-    let old = Arc::clone(&model.prices);
-    let known = old.types.iter().zip(used);
-    let known: IndexMap<_, _, FxBuildHasher> = known
-        .map(|(priced, used)| (priced.kind, (priced.price, used)))
-        .collect();
-    let priced = mix.iter().map(|&(kind, popularity)| Priced {
-        kind,
-        popularity,
-        price: known.get(&kind).map_or(0.0, |&(price, _)| price),
-    });
-    let mut types: Vec<Priced> = priced.collect();
-    if let Some(demands) = demands(&types, snapshot) {
-        for (priced, demand) in types.iter_mut().zip(demands) {
-            if let Some(&(_, used)) = known.get(&priced.kind) {
+    let known = model.prices.types.iter().zip(used);
+    let used: IndexMap<TaskKind, f64, FxBuildHasher> =
+        known.map(|(priced, used)| (priced.kind, used)).collect();
+    let mut table = renewed(workload, Some(&model.prices), snapshot);
+    table.steps += 1;
+    if let Some(demands) = demands(&table.types, snapshot) {
+        for (priced, demand) in table.types.iter_mut().zip(demands) {
+            if let Some(&used) = used.get(&priced.kind) {
                 priced.adjust(used, demand);
             }
         }
     }
+    table
+}
+
+/// The table for what has arrived and what there is now, with the prices as they were.
+fn renewed(
+    workload: &TargetWorkload,
+    before: Option<&PriceTable>,
+    snapshot: &Snapshot,
+) -> PriceTable {
+    let (heard, mix) = if workload.is_empty() {
+        let nothing = Heard::default();
+        let heard = before
+            .map_or(&nothing, |before| &before.heard)
+            .with_news(snapshot);
+        let mix = heard.mix();
+        (heard, mix)
+    } else {
+        (Heard::default(), mix::expected(workload))
+    };
+    let known = before.into_iter().flat_map(|before| &before.types);
+    let known: IndexMap<TaskKind, f64, FxBuildHasher> =
+        known.map(|priced| (priced.kind, priced.price)).collect();
+    let types = mix.iter().map(|&(kind, popularity)| {
+        let priced = Priced {
+            kind,
+            popularity,
+            price: 0.0,
+        };
+        let price = known.get(&kind).map_or(0.0, |&price| priced.bounded(price));
+        Priced { price, ..priced }
+    });
     PriceTable {
-        grid: grid(mix, snapshot),
-        types,
+        grid: grid(&mix, snapshot),
+        heard,
+        types: types.collect(),
         arrived: snapshot.arrivals().iter().sum(),
-        steps: old.steps + 1,
+        steps: before.map_or(0, |before| before.steps),
     }
 }
 

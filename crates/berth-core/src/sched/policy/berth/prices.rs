@@ -10,6 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::mix::Heard;
 use super::view::Grid;
 use crate::sched::fragmentation::TaskKind;
 
@@ -49,10 +50,12 @@ pub(super) struct Priced {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PriceTable {
     pub(super) grid: Grid,
+    /// What has arrived, where the mix is learned from it.
+    pub(super) heard: Heard,
     pub(super) types: Vec<Priced>,
     /// Pods that had arrived at the last step.
     pub(super) arrived: u64,
-    /// Number of steps since the first solution.
+    /// Number of steps since the first prices.
     pub(super) steps: u64,
 }
 
