@@ -11,6 +11,7 @@ pub mod faults;
 pub mod fuzz;
 pub mod published;
 pub mod report;
+pub mod scenario;
 pub mod simulate;
 pub mod site;
 pub mod target;

@@ -122,12 +122,17 @@ impl Names {
         let mut names = Self::default();
         unique("nodes", workload.nodes.iter().map(|node| &*node.name))?;
         unique("jobs", workload.jobs.iter().map(|job| &*job.name))?;
+        // By name: ids of models order what policies sum up, and must not depend on the listing.
+        let of_jobs = workload.jobs.iter().flat_map(|job| &job.ask.models);
+        let of_profiles = workload.vgpu_profiles.iter().map(|vgpu| &vgpu.gpu_model);
+        let of_nodes = workload.nodes.iter().filter(|node| node.gpus > 0);
+        let of_nodes = of_nodes.map(|node| &node.gpu_model);
+        let models: BTreeSet<&String> = of_jobs.chain(of_profiles).chain(of_nodes).collect();
+        for model in models {
+            draft.catalog_mut().intern_model(model)?;
+        }
         for node in &workload.nodes {
             names.add_node(node, draft)?;
-        }
-        let models = workload.jobs.iter().flat_map(|job| &job.ask.models);
-        for model in models.chain(workload.vgpu_profiles.iter().map(|vgpu| &vgpu.gpu_model)) {
-            draft.catalog_mut().intern_model(model)?;
         }
         names.add_mig_profiles(workload, draft);
         for vgpu in &workload.vgpu_profiles {

@@ -120,7 +120,10 @@ impl World {
         let vm = (job.kind == JobKind::Vm).then(|| {
             let migratability = match index.catalog().task(job.task).gpu {
                 GpuRequest::Passthrough { .. } | GpuRequest::Mig { .. } => Migratability::Pinned,
-                _ => Migratability::LiveMigratable,
+                GpuRequest::None
+                | GpuRequest::Whole { .. }
+                | GpuRequest::Share { .. }
+                | GpuRequest::Vgpu { .. } => Migratability::LiveMigratable,
             };
             index.add_vm(Vm {
                 name: Arc::clone(&job.name),
@@ -199,12 +202,9 @@ impl World {
         now: Time,
     ) {
         let units = grant.equivalents();
-        let grant_word = match *grant {
-            GpuGrant::None => 0,
-            _ => {
-                grant.gpus().iter().fold(0, |word, gpu| word | 1 << gpu) | grant_units(grant) << 32
-            }
-        };
+        // Bits of the cards below, compute on each above.
+        let cards = grant.gpus().iter().fold(0, |cards, gpu| cards | 1 << gpu);
+        let grant_word = cards | grant_units(grant) << 32;
         self.log.add(
             now,
             Entry::Bound,

@@ -17,7 +17,7 @@ fn small(seed: u64, policy_name: &str, faults: FaultPlan) -> Report {
         check: Check::Full,
         ..Options::default()
     };
-    simulate(&workload, policy, &options, &mut |_| {}).unwrap()
+    simulate(&workload, policy, &options, &mut |_| {}).expect("a sound site")
 }
 
 #[test]
