@@ -27,6 +27,10 @@ pub enum Needle {
     FelixApply,
     /// Memory ran out.
     OutOfMemory,
+    /// The store takes no more writes.
+    NoSpace,
+    /// A certificate is out of date.
+    CertificateExpired,
 }
 
 /// Each needle and how a line shows it.
@@ -43,6 +47,8 @@ const NEEDLES: &[(Needle, &str)] = &[
     (Needle::UnexpectedAdmission, "UnexpectedAdmissionError"),
     (Needle::FelixApply, "msecToApply="),
     (Needle::OutOfMemory, "Out of memory: Killed process"),
+    (Needle::NoSpace, "mvcc: database space exceeded"),
+    (Needle::CertificateExpired, "certificate has expired"),
 ];
 
 /// Lines found in the journals of one host.
@@ -52,6 +58,8 @@ pub struct Journal {
     pub lines: Vec<JournalLine>,
     /// Lines that matched beyond [`JOURNAL_LINES_MAX`] of one journal.
     pub n_more: u64,
+    /// Lines that were looked at; 0 where the report has no journal.
+    pub n_read: u64,
 }
 
 /// A line that matched.
@@ -76,6 +84,7 @@ impl Journal {
 
     /// Looks at one line.
     pub(crate) fn look(&mut self, line: &str, place: Place) {
+        self.n_read += 1;
         let found = NEEDLES
             .iter()
             .filter(|(_, text)| memchr::memmem::find(line.as_bytes(), text.as_bytes()).is_some());
@@ -96,5 +105,6 @@ impl Journal {
     pub(crate) fn absorb(&mut self, other: Self) {
         self.lines.extend(other.lines);
         self.n_more += other.n_more;
+        self.n_read += other.n_read;
     }
 }
