@@ -114,6 +114,9 @@ record! {
     pub struct NodeSpec {
         /// Whether replicas may be placed.
         pub allow_scheduling: Truth,
+        /// Thousandths of a core for the instance manager; 0 takes the setting.
+        #[serde(rename = "instanceManagerCPURequest")]
+        pub instance_manager_cpu_request: Number,
         /// Disks.
         pub disks: Pairs<Disk>,
     }

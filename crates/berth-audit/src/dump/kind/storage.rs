@@ -39,6 +39,8 @@ object! {
         pub volume_binding_mode: Text,
         /// Whether volumes may grow.
         pub allow_volume_expansion: Truth,
+        /// Where volumes may be made; empty for everywhere.
+        pub allowed_topologies: Vec<TopologyTerm>,
     }
 }
 
@@ -53,6 +55,20 @@ object! {
 }
 
 record! {
+    /// Labels that must all hold where a volume is made.
+    pub struct TopologyTerm {
+        /// The labels.
+        pub match_label_expressions: Vec<TopologyLabel>,
+    }
+
+    /// A label of a node and the values that it may have.
+    pub struct TopologyLabel {
+        /// The label.
+        pub key: Text,
+        /// The values.
+        pub values: Vec<Text>,
+    }
+
     /// `spec` of a volume.
     pub struct VolumeSpec {
         /// Size.
