@@ -4,12 +4,15 @@
 //! applicable; a finding stands under one cause at most, and causes form no circle; ignored findings
 //! are listed as such.
 
+pub mod area;
 pub mod baseline;
+pub mod diff;
 mod grouping;
 
 use berth_core::time::Time;
 use serde::Serialize;
 
+use self::area::Area;
 use self::baseline::{Baseline, Ignored};
 use crate::dump::Dump;
 use crate::dump::coverage::GapView;
@@ -20,12 +23,14 @@ use crate::rule::{Cx, Family, Met, Need, Rule, Status};
 use crate::settings::Settings;
 
 /// What an audit came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Report {
     /// Findings that stand by themselves, with their symptoms under them; the worst first.
     pub findings: Vec<FindingView>,
     /// Findings that a baseline or an annotation accepts.
     pub ignored: Vec<IgnoredView>,
+    /// How each area stands.
+    pub areas: Vec<Area>,
     /// What became of each rule, by code.
     pub rules: Vec<RuleOutcome>,
     /// What the dump holds.
@@ -35,7 +40,7 @@ pub struct Report {
 }
 
 /// A finding as reports carry it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FindingView {
     /// Code of the rule.
     pub code: &'static str,
@@ -67,7 +72,7 @@ pub struct FindingView {
 }
 
 /// Evidence as reports carry it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct EvidenceView {
     /// The object or host.
     pub subject: Subject,
@@ -80,7 +85,7 @@ pub struct EvidenceView {
 }
 
 /// A finding that is accepted, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct IgnoredView {
     /// The finding.
     pub finding: FindingView,
@@ -89,7 +94,7 @@ pub struct IgnoredView {
 }
 
 /// What became of a rule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct RuleOutcome {
     /// Its code.
     pub code: &'static str,
@@ -106,7 +111,7 @@ pub struct RuleOutcome {
 }
 
 /// What became of a rule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
     /// It looked and found nothing.
@@ -126,7 +131,7 @@ pub enum Outcome {
 }
 
 /// Coverage as reports carry it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CoverageView {
     /// Kinds that the dump speaks of.
     pub kinds: Vec<KindView>,
@@ -145,7 +150,7 @@ pub struct CoverageView {
 }
 
 /// One kind of a coverage table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct KindView {
     /// The kind.
     pub kind: &'static str,
@@ -158,7 +163,7 @@ pub struct KindView {
 }
 
 /// One host of a coverage table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct HostView {
     /// Its name.
     pub name: Text,
@@ -167,7 +172,7 @@ pub struct HostView {
 }
 
 /// One source of a coverage table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SourceView {
     /// Where it begins.
     pub root: Text,
@@ -212,9 +217,11 @@ pub fn audit(
     let findings = grouping::group(found, view);
     let coverage = CoverageView::of(dump);
     let taken_at = taken_at.map(|time| crate::dump::lenient::Stamp::write(time).into());
+    let areas = area::areas(rules, &outcomes, &findings);
     Report {
         findings,
         ignored,
+        areas,
         rules: outcomes,
         coverage,
         taken_at,
@@ -259,6 +266,39 @@ fn run(rule: &Rule, cx: &Cx<'_>) -> (Outcome, Vec<Finding>, Vec<Text>) {
 }
 
 impl Report {
+    /// Every finding with its depth below its root cause, causes before symptoms.
+    #[must_use]
+    pub fn flat(&self) -> Vec<(usize, &FindingView)> {
+        fn push<'a>(
+            findings: &'a [FindingView],
+            depth: usize,
+            flat: &mut Vec<(usize, &'a FindingView)>,
+        ) {
+            for finding in findings {
+                flat.push((depth, finding));
+                push(&finding.symptoms, depth + 1, flat);
+            }
+        }
+        let mut flat = Vec::new();
+        push(&self.findings, 0, &mut flat);
+        flat
+    }
+
+    /// True where nothing at all could be read.
+    #[must_use]
+    pub fn is_empty_handed(&self) -> bool {
+        self.coverage.kinds.iter().all(|kind| kind.n_objects == 0) && self.coverage.hosts.is_empty()
+    }
+
+    /// True where a rule could not be assessed, or something could not be read.
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        let has_hole = |rule: &RuleOutcome| !rule.not_assessed.is_empty();
+        self.not_assessable().next().is_some()
+            || self.rules.iter().any(has_hole)
+            || !self.coverage.gaps.is_empty()
+    }
+
     /// The worst severity among the findings and their symptoms.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
@@ -356,7 +396,7 @@ impl CoverageView {
 
 /// Rules that run unless others are asked for: all but deprecated ones.
 #[must_use]
-pub fn usual(rules: &'static [&'static Rule]) -> Vec<&'static Rule> {
+pub fn usual(rules: &[&'static Rule]) -> Vec<&'static Rule> {
     rules
         .iter()
         .copied()

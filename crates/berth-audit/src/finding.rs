@@ -15,7 +15,9 @@ use crate::limits::{EVIDENCE_MAX, FINDINGS_PER_RULE_MAX};
 use crate::rule::Rule;
 
 /// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Worth knowing; nothing to do now.
@@ -27,7 +29,9 @@ pub enum Severity {
 }
 
 /// How sure the rule is, given what a dump can show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
     /// Other explanations are common.
@@ -39,7 +43,9 @@ pub enum Confidence {
 }
 
 /// What applying a fix does to what runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Applicability {
     /// Nothing that runs notices.
@@ -51,7 +57,7 @@ pub enum Applicability {
 }
 
 /// A fix.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Fix {
     /// What it does to what runs.
     pub applicability: Applicability,
@@ -60,7 +66,9 @@ pub struct Fix {
 }
 
 /// What a finding is about.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 pub struct Subject {
     /// Kind as objects write it, or `Host`, or `Cluster`.
     pub kind: Text,

@@ -13,6 +13,7 @@ pub mod dump;
 pub mod engine;
 pub mod finding;
 pub mod limits;
+pub mod render;
 pub mod rule;
 pub mod rules;
 pub mod settings;

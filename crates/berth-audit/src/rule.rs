@@ -52,7 +52,9 @@ pub const HEADINGS: [&str; 6] = [
 ];
 
 /// A family of rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// Control plane and MicroK8s.

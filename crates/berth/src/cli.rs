@@ -10,6 +10,7 @@ use clap::{CommandFactory as _, Parser};
 pub(crate) mod exit;
 pub(crate) mod values;
 
+pub(crate) mod audit;
 mod completions;
 mod docs;
 mod man;
@@ -38,6 +39,8 @@ struct Cli {
 enum Command {
     Up(up::Args),
     Simulate(simulate::Args),
+    Audit(audit::Args),
+    Explain(audit::explain::Args),
     Policies(policies::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -86,6 +89,8 @@ impl Cli {
         match &self.command {
             Command::Up(args) => up::run(args),
             Command::Simulate(args) => simulate::run(args),
+            Command::Audit(args) => audit::run(args),
+            Command::Explain(args) => audit::explain::run(args),
             Command::Policies(args) => policies::run(args),
             Command::Completions(args) => completions::run(args),
             Command::Man(args) => man::run(args),

@@ -13,7 +13,7 @@ use super::text::Text;
 use crate::limits::GAPS_MAX;
 
 /// How much of a kind a dump holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
     /// Nothing, and nothing says that there is none.
@@ -47,7 +47,7 @@ pub struct Gap {
 }
 
 /// A gap as reports carry it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct GapView {
     /// What is missing.
     pub what: Text,

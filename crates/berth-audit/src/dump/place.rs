@@ -18,7 +18,7 @@ pub struct Place {
 }
 
 /// A place with its path, as reports carry it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct Location {
     /// Path inside the dump; `!` stands before the path inside a nested archive.
     pub file: Text,

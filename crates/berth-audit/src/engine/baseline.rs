@@ -39,7 +39,7 @@ pub struct Entry {
 }
 
 /// Why a finding is not among the findings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Ignored {
     /// Why.
     pub reason: Text,

@@ -90,7 +90,7 @@ enum Body<'a> {
 }
 
 impl Objects<'_> {
-    fn take(&mut self, body: Option<Body<'_>>, head: &Head, list: Option<&Head>, line: u32) {
+    fn take(&mut self, body: Option<&Body<'_>>, head: &Head, list: Option<&Head>, line: u32) {
         let place = Place {
             file: self.file,
             line,
@@ -140,7 +140,7 @@ impl Objects<'_> {
 
 impl json::Sink for Objects<'_> {
     fn object(&mut self, bytes: Option<&[u8]>, head: &Head, list: Option<&Head>, line: u32) {
-        self.take(bytes.map(Body::Json), head, list, line);
+        self.take(bytes.map(Body::Json).as_ref(), head, list, line);
     }
 
     fn text(&mut self, line: &str, number: u32) -> AfterText {
@@ -184,6 +184,6 @@ impl json::Sink for Objects<'_> {
 
 impl yaml::Sink for Objects<'_> {
     fn object(&mut self, text: Option<&str>, head: &Head, list: Option<&Head>, line: u32) {
-        self.take(text.map(Body::Yaml), head, list, line);
+        self.take(text.map(Body::Yaml).as_ref(), head, list, line);
     }
 }

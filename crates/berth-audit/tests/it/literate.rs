@@ -104,10 +104,10 @@ fn case(blocks: &[Block], rule: &'static Rule, problems: &mut Vec<String>) -> St
         for (key, value) in &block.attributes {
             match key.as_str() {
                 "complete" => {
-                    claims.extend(kinds(value, problems).map(|kind| (kind, Extent::Complete)))
+                    claims.extend(kinds(value, problems).map(|kind| (kind, Extent::Complete)));
                 }
                 "partial" => {
-                    claims.extend(kinds(value, problems).map(|kind| (kind, Extent::Partial)))
+                    claims.extend(kinds(value, problems).map(|kind| (kind, Extent::Partial)));
                 }
                 "now" => now = Stamp::parse(value).map(|stamp| stamp.0),
                 _ => {}
@@ -131,7 +131,7 @@ fn case(blocks: &[Block], rule: &'static Rule, problems: &mut Vec<String>) -> St
                 );
             }
             "settings" => {
-                settings = serde_saphyr::from_str(&block.text).expect("settings are YAML")
+                settings = serde_saphyr::from_str(&block.text).expect("settings are YAML");
             }
             other => problems.push(format!("a block `{other}` is unknown")),
         }
@@ -217,7 +217,13 @@ fn show_finding(finding: &FindingView, depth: usize, text: &mut String) {
     for seen in &finding.evidence {
         *text += &format!(
             "{indent}  {} {} = {}\n",
-            seen.subject, seen.path, seen.value
+            seen.subject,
+            seen.path,
+            seen.value
+                .escape_debug()
+                .to_string()
+                .replace("\\\"", "\"")
+                .replace("\\'", "'")
         );
     }
     if finding.n_more_evidence > 0 {

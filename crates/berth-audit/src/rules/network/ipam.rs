@@ -6,11 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use berth_core::time::Time;
 use ipnet::IpNet;
 
-use crate::dump::kind::calico::{BlockAffinity, IpPool, IpamAttribute, IpamBlock};
+use crate::dump::kind::calico::{BlockAffinity, IpPool, IpamAttribute, IpamBlock, IpamConfig};
 use crate::dump::kind::node::Node;
 use crate::dump::kind::pod::Pod;
+use crate::dump::lenient::Stamp;
 use crate::dump::meta::Meta;
 use crate::dump::{Dump, Object as _};
 use crate::rule::Cx;
@@ -203,6 +205,70 @@ impl<'a> Ipam<'a> {
     }
 }
 
+impl<'a> Ipam<'a> {
+    /// Claims that hold: pending ones count as absent.
+    pub(crate) fn confirmed(&self) -> impl Iterator<Item = &Affinity<'a>> {
+        self.affinities
+            .iter()
+            .filter(|affinity| affinity.object.spec.state == "confirmed")
+    }
+
+    /// The block with exactly this range.
+    pub(crate) fn block_with(&self, net: IpNet) -> Option<&Block<'a>> {
+        let at = self
+            .blocks
+            .binary_search_by_key(&net, |block| block.net)
+            .ok()?;
+        Some(&self.blocks[at])
+    }
+
+    /// Whether a live pod has an address, by the allocation's own word and by the pod's.
+    pub(crate) fn is_in_use(&self, allocation: &Allocation<'_>) -> bool {
+        self.pods.contains_key(&allocation.address)
+    }
+}
+
+impl<'a> Affinity<'a> {
+    /// The node, for claims of nodes; `None` for those of load balancers and the like.
+    pub(crate) fn host(&self) -> Option<&'a str> {
+        let spec = &self.object.spec;
+        let is_host = spec.kind.is_empty() || spec.kind == "host";
+        is_host
+            .then(|| spec.node.as_str())
+            .filter(|node| !node.is_empty())
+    }
+}
+
+/// Settings of the address management with their defaults.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IpamSettings<'a> {
+    /// The object, where there is one.
+    pub(crate) object: Option<&'a IpamConfig>,
+    /// No node may take addresses from another's block.
+    pub(crate) is_strict: bool,
+    /// Blocks that a node may hold, for each family.
+    pub(crate) blocks_max: i64,
+}
+
+/// Blocks that a node may hold where nothing else is said (calico `ipam.go`).
+const BLOCKS_PER_HOST: i64 = 20;
+
+impl<'a> IpamSettings<'a> {
+    pub(crate) fn of(dump: &'a Dump) -> Self {
+        let object = dump
+            .objects
+            .ipam_configs
+            .iter()
+            .find(|config| config.meta().name == "default");
+        let max = object.map_or(0, |config| config.spec.max_blocks_per_host.0);
+        Self {
+            object,
+            is_strict: object.is_some_and(|config| config.spec.strict_affinity.0),
+            blocks_max: if max > 0 { max } else { BLOCKS_PER_HOST },
+        }
+    }
+}
+
 impl<'a> Block<'a> {
     /// The node that the block belongs to.
     pub(crate) fn host(&self) -> Option<&'a str> {
@@ -212,11 +278,6 @@ impl<'a> Block<'a> {
             .as_ref()?
             .as_str()
             .strip_prefix("host:")
-    }
-
-    /// The address with an ordinal; `None` beyond the block.
-    pub(crate) fn address(&self, ordinal: usize) -> Option<IpAddr> {
-        nth(&self.net, ordinal)
     }
 
     /// Allocated addresses, by ordinal.
@@ -238,6 +299,38 @@ impl<'a> Block<'a> {
                     index,
                 })
             })
+    }
+
+    /// The ordinal of an address of the block.
+    fn ordinal(&self, address: IpAddr) -> Option<usize> {
+        let offset = match (self.net.network(), address) {
+            (IpAddr::V4(first), IpAddr::V4(address)) => {
+                u128::from(u32::from(address).checked_sub(u32::from(first))?)
+            }
+            (IpAddr::V6(first), IpAddr::V6(address)) => {
+                u128::from(address).checked_sub(u128::from(first))?
+            }
+            _ => return None,
+        };
+        usize::try_from(offset).ok()
+    }
+
+    /// Whether an address of the block is allocated.
+    pub(crate) fn is_allocated(&self, address: IpAddr) -> bool {
+        let entry = self
+            .ordinal(address)
+            .and_then(|ordinal| self.object.spec.allocations.get(ordinal));
+        entry.is_some_and(Option::is_some)
+    }
+
+    /// How many addresses are handed out before a free one.
+    pub(crate) fn queue_position(&self, address: IpAddr) -> Option<usize> {
+        let ordinal = i64::try_from(self.ordinal(address)?).ok()?;
+        self.object
+            .spec
+            .unallocated
+            .iter()
+            .position(|free| *free == ordinal)
     }
 
     /// How many addresses the block has; saturates for absurd ones.
@@ -270,7 +363,40 @@ impl<'a> Allocation<'a> {
         Some((self.secondary("namespace")?, self.secondary("pod")?))
     }
 
-    /// True for addresses of tunnels, load balancers, Windows, and resting ones: no pod uses them.
+    /// True for addresses of tunnels.
+    pub(crate) fn is_for_tunnel(&self) -> bool {
+        let is_typed = self
+            .secondary("type")
+            .is_some_and(|kind| kind.ends_with("TunnelAddress"));
+        is_typed
+            || self
+                .handle()
+                .is_some_and(|handle| handle.contains("-tunnel-addr-"))
+    }
+
+    /// The node of a tunnel address.
+    pub(crate) fn tunnel_node(&self) -> Option<&'a str> {
+        self.secondary("node").or_else(|| {
+            self.handle()?
+                .split_once("-tunnel-addr-")
+                .map(|(_, node)| node)
+        })
+    }
+
+    /// The annotation in which the node says this tunnel's address.
+    pub(crate) fn tunnel_annotation(&self) -> Option<&'static str> {
+        let kind = self.handle()?.split_once("-tunnel-addr-")?.0;
+        Some(match (kind, self.address.is_ipv6()) {
+            ("ipip", _) => TUNNEL_ANNOTATIONS[0],
+            ("vxlan", _) => TUNNEL_ANNOTATIONS[1],
+            ("vxlan-v6", _) => TUNNEL_ANNOTATIONS[2],
+            ("wireguard", false) => TUNNEL_ANNOTATIONS[3],
+            ("wireguard" | "wireguard-v6", true) => TUNNEL_ANNOTATIONS[4],
+            _ => return None,
+        })
+    }
+
+    /// True for addresses of pods; those of tunnels, load balancers, Windows, and resting ones are not.
     pub(crate) fn is_for_pod(&self) -> bool {
         let rests = self
             .attribute
@@ -278,10 +404,7 @@ impl<'a> Allocation<'a> {
         let handle = self.handle().unwrap_or_default();
         let is_other = OTHER_HANDLES.iter().any(|start| handle.starts_with(start))
             || handle.starts_with("lb-");
-        let is_tunnel = self
-            .secondary("type")
-            .is_some_and(|kind| kind.ends_with("TunnelAddress"));
-        self.attribute.is_some() && !rests && !is_other && !is_tunnel
+        self.attribute.is_some() && !rests && !is_other && !self.is_for_tunnel()
     }
 }
 
@@ -307,4 +430,14 @@ fn nth(net: &IpNet, ordinal: usize) -> Option<IpAddr> {
             IpAddr::V6((u128::from(address).checked_add(ordinal as u128)?).into())
         }
     })
+}
+
+/// Calico writes `2024-01-31 10:00:00.123 +0000 UTC`.
+pub(crate) fn stamp(text: &str) -> Option<Time> {
+    let plain = Stamp::parse(text).or_else(|| {
+        let mut words = text.split_whitespace();
+        let (day, time) = (words.next()?, words.next()?);
+        Stamp::parse(&format!("{day}T{time}Z"))
+    });
+    plain.map(|stamp| stamp.0)
 }

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ipam::{Allocation, Block, Ipam};
-use crate::dump::lenient::Stamp;
+use super::ipam::{Allocation, Block, Ipam, stamp};
 use crate::rule::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -143,20 +142,11 @@ fn is_leaked(
         return false;
     }
     let taken = allocation.secondary("timestamp").and_then(stamp);
-    let is_young = taken.is_some_and(|taken| cx.now.since(taken.0) < cx.settings.leak_grace);
+    let is_young = taken.is_some_and(|taken| cx.now.since(taken) < cx.settings.leak_grace);
     let is_node_known = allocation
         .secondary("node")
         .is_none_or(|node| ipam.nodes.contains(node));
     !(is_young && is_node_known)
-}
-
-/// Calico writes `2024-01-31 10:00:00.123 +0000 UTC`.
-fn stamp(text: &str) -> Option<Stamp> {
-    Stamp::parse(text).or_else(|| {
-        let mut words = text.split_whitespace();
-        let (day, time) = (words.next()?, words.next()?);
-        Stamp::parse(&format!("{day}T{time}Z"))
-    })
 }
 
 const fn addresses(n: usize) -> &'static str {
