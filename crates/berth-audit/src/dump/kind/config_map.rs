@@ -13,13 +13,14 @@ object! {
 }
 
 /// Maps whose name contains one of these keep their values.
-const KEPT: [&str; 18] = [
+const KEPT: [&str; 19] = [
     "device-plugin",
     "time-slicing",
     "mig-parted",
     "mig-config",
     "nvidia",
     "dcgm",
+    "exporter-metrics",
     "gpu",
     "hami",
     "calico-config",
