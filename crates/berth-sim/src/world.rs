@@ -28,6 +28,7 @@ use crate::workload::{Job, Workload};
 use crate::world::founding::Names;
 use crate::world::gantt::Gantt;
 use crate::world::log::Log;
+use crate::world::outlook::{Kind, Outlook, kind_of};
 use crate::world::tally::{Cause, Tally};
 
 mod events;
@@ -36,6 +37,7 @@ pub mod gantt;
 mod life;
 mod log;
 pub mod mig;
+mod outlook;
 pub mod tally;
 
 pub use founding::{FoundError, Planned};
@@ -127,11 +129,8 @@ pub struct World {
     pods_planned: u64,
     heap: BinaryHeap<Reverse<(Time, u64, Event)>>,
     sequence: u64,
-    /// Events in the heap that can make a difference even if nothing else happens: all but plan
-    /// faults and ends of undone starts.
-    promises: usize,
+    outlook: Outlook,
     pods: Vec<Option<LivePod>>,
-    n_pods: usize,
     gangs: BTreeMap<GangId, LiveGang>,
     faults: Option<FaultSource>,
     tally: Tally,
@@ -160,9 +159,8 @@ impl World {
             pods_planned,
             heap: BinaryHeap::new(),
             sequence: 0,
-            promises: 0,
+            outlook: Outlook::default(),
             pods: Vec::new(),
-            n_pods: 0,
             gangs: BTreeMap::new(),
             faults: None,
             tally: Tally::default(),
@@ -240,7 +238,7 @@ impl World {
     /// nothing out of order will come back. Faults alone don't keep a world going.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.future.is_empty() && self.late.is_empty() && self.promises == 0
+        self.nobody_comes() && self.outlook.is_over()
     }
 
     /// The running totals.
@@ -336,15 +334,18 @@ impl World {
     }
 
     fn push(&mut self, at: Time, event: Event) {
-        if !is_spontaneous(event) {
-            self.promises += 1;
-        }
+        self.outlook.expect(kind_of(event));
         self.heap.push(Reverse((at, self.sequence, event)));
         self.sequence += 1;
     }
 
-    /// Whether an end belongs to a start that has been undone.
-    fn is_stale(&self, event: Event) -> bool {
+    fn nobody_comes(&self) -> bool {
+        self.future.is_empty() && self.late.is_empty()
+    }
+
+    /// Whether an event no longer happens: the end of a start that has been undone, or a fault of
+    /// the plan after load has ended.
+    fn no_longer_happens(&self, event: Event) -> bool {
         match event {
             Event::PodEnds { pod, epoch } => !self.live(pod).is_some_and(|live| {
                 live.epoch == epoch && matches!(live.stage, Stage::Running { .. })
@@ -353,11 +354,12 @@ impl World {
                 .gangs
                 .get(&gang)
                 .is_none_or(|gang| gang.running != Some(epoch)),
-            Event::NodeLost { .. }
-            | Event::NodeCordoned { .. }
+            Event::NodeLost { .. } | Event::GpuFailed { .. } => {
+                kind_of(event) == Kind::Fault && self.nobody_comes() && self.outlook.nothing_ends()
+            }
+            Event::NodeCordoned { .. }
             | Event::NodeDrained { .. }
             | Event::NodeBack { .. }
-            | Event::GpuFailed { .. }
             | Event::GpuRepaired { .. } => false,
         }
     }
@@ -365,7 +367,7 @@ impl World {
     /// The time of the next event that isn't stale, with the stale ones before it dropped.
     fn next_event(&mut self) -> Option<Time> {
         while let Some(&Reverse((at, _, event))) = self.heap.peek() {
-            if !self.is_stale(event) {
+            if !self.no_longer_happens(event) {
                 return Some(at);
             }
             self.heap.pop();
@@ -401,6 +403,7 @@ impl Cluster for World {
         self.tally.advance(now);
         while self.next_event() == Some(now) {
             let Reverse((_, _, event)) = self.heap.pop().expect("the next event was just seen");
+            self.outlook.strike_off(kind_of(event));
             self.apply(index, event, now);
         }
         self.arrivals(index, now);
@@ -421,17 +424,5 @@ impl Cluster for World {
                 self.start_gang(index, gang, now);
             }
         }
-    }
-}
-
-fn is_spontaneous(event: Event) -> bool {
-    match event {
-        Event::NodeLost { by, .. } | Event::GpuFailed { by, .. } => by == Origin::Plan,
-        Event::PodEnds { .. }
-        | Event::GangEnds { .. }
-        | Event::NodeCordoned { .. }
-        | Event::NodeDrained { .. }
-        | Event::NodeBack { .. }
-        | Event::GpuRepaired { .. } => false,
     }
 }

@@ -1,7 +1,7 @@
 //! What each event does to the index and to the world's own records.
 //!
-//! Invariant: an event either keeps its promise to happen (see `World::promises`) or was the plan's
-//! own fault, which makes none. Not here: which event is next.
+//! Invariant: a fault of the plan brings its repair, and the repair the next fault. Not here: which
+//! event is next.
 
 use berth_core::id::{NodeId, PodId};
 use berth_core::model::draft::Draft;
@@ -17,11 +17,9 @@ impl World {
     pub(super) fn apply(&mut self, index: &mut Draft, event: Event, now: Time) {
         match event {
             Event::PodEnds { pod, .. } => {
-                self.promises -= 1;
                 self.finish(index, pod, now);
             }
             Event::GangEnds { gang, .. } => {
-                self.promises -= 1;
                 let gang = self
                     .gangs
                     .remove(&gang)
@@ -37,21 +35,16 @@ impl World {
                     let source = self.faults.as_mut().expect("the plan made the event");
                     let repair = source.rates.node_return(&mut source.nodes[node.index()]);
                     self.push(now + repair, Event::NodeBack { node, by });
-                } else {
-                    self.promises -= 1;
                 }
             }
             Event::NodeCordoned { node } => {
-                self.promises -= 1;
                 self.close_node(index, node, Readiness::Cordoned, now);
             }
             Event::NodeDrained { node } => {
-                self.promises -= 1;
                 self.close_node(index, node, Readiness::Cordoned, now);
                 self.evict_all(index, node, Cause::NodeDrained, now);
             }
             Event::NodeBack { node, by } => {
-                self.promises -= 1;
                 self.close_node(index, node, Readiness::Ready, now);
                 if by == Origin::Plan {
                     let source = self.faults.as_mut().expect("the plan made the event");
@@ -66,12 +59,9 @@ impl World {
                     let stream = &mut source.gpus[node.index()][usize::from(gpu)];
                     let repair = source.rates.gpu_repair(stream);
                     self.push(now + repair, Event::GpuRepaired { node, gpu, by });
-                } else {
-                    self.promises -= 1;
                 }
             }
             Event::GpuRepaired { node, gpu, by } => {
-                self.promises -= 1;
                 index.set_gpu_health(node, usize::from(gpu), GpuHealth::Healthy);
                 self.log
                     .add(now, Entry::Gpu, [u64::from(node.0), u64::from(gpu), 1]);

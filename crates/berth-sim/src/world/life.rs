@@ -17,6 +17,7 @@ use berth_core::time::{Span, Time};
 use crate::workload::JobKind;
 use crate::world::founding::Planned;
 use crate::world::log::Entry;
+use crate::world::outlook::Kind;
 use crate::world::tally::Cause;
 use crate::world::{Event, LiveGang, LivePod, Stage, World};
 
@@ -40,7 +41,7 @@ impl World {
         let gang = live.gang;
         let ends_by_itself = gang.is_none() && live.left.is_some();
         if ends_by_itself {
-            self.promises -= 1;
+            self.outlook.strike_off(Kind::End);
         }
         let live = self.live_mut(pod).expect("a bound pod is alive");
         if matches!(live.job.kind, JobKind::Batch | JobKind::Gang) {
@@ -53,7 +54,7 @@ impl World {
             .expect("a live member's gang is alive");
         let too_few = index.gang(id).bound < gang.job.pods_min;
         if too_few && gang.running.take().is_some() && gang.job.run.is_some() {
-            self.promises -= 1;
+            self.outlook.strike_off(Kind::End);
         }
     }
 
@@ -86,8 +87,12 @@ impl World {
         }) += 1;
         self.stop(pod, now);
         index.remove_pod(pod).expect("a live pod is in the index");
-        self.pods[pod.slot as usize] = None;
-        self.n_pods -= 1;
+        if self.pods[pod.slot as usize]
+            .take()
+            .is_some_and(|live| live.job.run.is_some())
+        {
+            self.outlook.left();
+        }
     }
 
     pub(super) fn arrivals(&mut self, index: &mut Draft, now: Time) {
@@ -169,10 +174,12 @@ impl World {
                 self.pods.resize_with(slot + 1, || None);
             }
             self.pods[slot] = Some(live);
-            self.n_pods += 1;
             members.push(id);
         }
         let n = members.len() as u64;
+        if job.run.is_some() {
+            self.outlook.submitted(members.len());
+        }
         self.tally.submitted += n;
         let user = self.tally.user(job.user);
         user.submitted += n;
