@@ -156,6 +156,8 @@ record! {
         pub conditions: Vec<Condition>,
         /// `BlockMigration` or `LiveMigration`.
         pub migration_method: Text,
+        /// Node that it is to leave; set by an eviction.
+        pub evacuation_node_name: Text,
     }
 
     /// `spec` of an installation.
@@ -202,6 +204,58 @@ record! {
         pub resource_name: Text,
         /// Whether another device plugin serves it.
         pub external_resource_provider: Truth,
+    }
+}
+
+impl InstanceSpec {
+    /// Resources of the devices that are served by device plugins, one a device.
+    pub fn device_names(&self) -> impl Iterator<Item = &Text> {
+        let devices = &self.domain.devices;
+        devices
+            .gpus
+            .iter()
+            .chain(&devices.host_devices)
+            .map(|device| &device.device_name)
+            .filter(|name| !name.is_empty())
+    }
+
+    /// Claims on persistent volumes; a data volume's claim has its name.
+    pub fn claim_names(&self) -> impl Iterator<Item = &Text> {
+        self.volumes
+            .iter()
+            .flat_map(|volume| {
+                [
+                    &volume.persistent_volume_claim.claim_name,
+                    &volume.data_volume.name,
+                ]
+            })
+            .filter(|name| !name.is_empty())
+    }
+}
+
+impl VirtualMachineInstance {
+    /// True while the guest runs.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.status.phase == "Running"
+    }
+
+    /// True where KubeVirt says that it can be migrated; false where it says nothing.
+    #[must_use]
+    pub fn is_migratable(&self) -> bool {
+        self.live_migratable() == Some("True")
+    }
+
+    /// True where KubeVirt says that it can't be migrated; false where it says nothing.
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        self.live_migratable() == Some("False")
+    }
+
+    fn live_migratable(&self) -> Option<&str> {
+        let mut conditions = self.status.conditions.iter();
+        let found = conditions.find(|condition| condition.kind == "LiveMigratable")?;
+        Some(found.status.as_str())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::dump::Record;
 use crate::dump::lenient::{object, record};
+use crate::dump::meta::Condition;
 use crate::dump::text::Text;
 
 object! {
@@ -17,6 +18,8 @@ record! {
     pub struct NamespaceStatus {
         /// `Active` or `Terminating`.
         pub phase: Text,
+        /// What keeps it from ending.
+        pub conditions: Vec<Condition>,
     }
 }
 
