@@ -14,7 +14,7 @@ use crate::amount::GpuUnits;
 use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId};
 use crate::model::draft::Draft;
 use crate::model::gpu::GpuGrant;
-use crate::model::snapshot::{Age, Alike, GroupKey, Snapshot};
+use crate::model::snapshot::{Age, Alike, Group, GroupKey, Snapshot};
 use crate::sched::decisions::{Bind, Decisions, Evict, EvictCause};
 use crate::sched::explain::Hindrance;
 use crate::sched::index::ScoreIndex;
@@ -69,16 +69,16 @@ impl Engine {
         let mended = self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);
         let heads = draft
             .pending()
-            .keys()
-            .filter(|key| !mended.contains(key))
-            .filter_map(|key| next_turn(&draft, key));
+            .iter()
+            .filter(|(key, _)| !mended.contains(key))
+            .filter_map(|(key, group)| first_turn(key, group));
         let mut turns: BinaryHeap<Turn> = heads.collect();
         while let Some(Reverse((_, age, key, pod))) = turns.pop() {
             let outcome = match key.alike {
                 Alike::Task { queue, task } => {
-                    let next = next_of_group(&draft, &key, &age);
                     self.offer(&draft, queue, task, stream)
                         .map(|(node, grant)| {
+                            let next = next_of_group(&draft, &key, &age);
                             decisions.binds.push(Bind { pod, node, grant });
                             // Nobody looks at the draft after the very last pod.
                             if !turns.is_empty() || next.is_some() {
@@ -258,8 +258,8 @@ fn bound_members(draft: &Snapshot, gang: GangId) -> Vec<PodId> {
 }
 
 /// The turn of the oldest pod of a group.
-fn next_turn(draft: &Snapshot, key: &GroupKey) -> Option<Turn> {
-    let (age, &pod) = draft.pending().get(key)?.first_key_value()?;
+fn first_turn(key: &GroupKey, group: &Group) -> Option<Turn> {
+    let (age, &pod) = group.first_key_value()?;
     Some(Reverse((key.priority, age.clone(), *key, pod)))
 }
 
