@@ -72,6 +72,9 @@ pub(crate) struct Options {
     pub(crate) seed: u64,
     /// The first instant.
     pub(crate) start: Time,
+    /// Virtual time that is played as fast as it goes before the clock takes over, so that people
+    /// who come in find the place at work.
+    pub(crate) head_start: Span,
     /// Simulated seconds in a real one.
     pub(crate) speed: f64,
     /// How long to run, in real time.
@@ -96,7 +99,12 @@ impl Service {
         options: Options,
         control: Arc<Control>,
     ) -> std::io::Result<Self> {
-        let clock = VirtualClock::new(options.start, options.speed, options.for_, Instant::now());
+        let clock = VirtualClock::new(
+            options.start + options.head_start,
+            options.speed,
+            options.for_,
+            Instant::now(),
+        );
         let mut runner = run::Runner::new(scheduler, options, clock, Arc::clone(&control));
         let (sender, latest) = watch::channel(Arc::new(runner.view()));
         let thread = thread::Builder::new().name("berth-scheduler".to_owned());

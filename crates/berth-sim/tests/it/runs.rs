@@ -122,10 +122,21 @@ fn a_run_that_is_cut_off_says_what_still_runs() {
 /// Faults and repairs go on for ever; a world must not.
 #[test]
 fn a_world_with_faults_ends_with_its_load() {
-    for (seed, faults) in [(1, FaultPlan::Light), (2, FaultPlan::Heavy), (3, FaultPlan::Heavy)] {
+    for (seed, faults) in [
+        (1, FaultPlan::Light),
+        (2, FaultPlan::Heavy),
+        (3, FaultPlan::Heavy),
+    ] {
         let report = small(seed, "first-fit", faults);
-        assert!(report.simulated_hours < 200.0, "{} hours", report.simulated_hours);
+        assert!(
+            report.simulated_hours < 200.0,
+            "{} hours",
+            report.simulated_hours
+        );
         // What still runs or waits are machines without an end.
-        assert!(report.running_at_end + report.pending_at_end < 10, "{report:?}");
+        assert!(
+            report.running_at_end + report.pending_at_end < 10,
+            "{report:?}"
+        );
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_core::sched::policy;
+use berth_core::time::Span;
 use berth_sim::faults::FaultPlan;
 use berth_sim::site;
 use berth_sim::workload::Workload;
@@ -33,7 +34,7 @@ use crate::service::{Options, Service};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The cluster and its users
-    #[arg(long, value_enum, default_value_t = Preset::Small)]
+    #[arg(long, value_enum, default_value_t = Preset::Site1000)]
     pub(crate) preset: Preset,
     /// A trace to play instead of the preset's work
     ///
@@ -49,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 42)]
     pub(crate) seed: u64,
     /// How many simulated seconds pass in a real one
-    #[arg(long, default_value_t = 60.0, value_parser = values::positive)]
+    #[arg(long, default_value_t = 600.0, value_parser = values::positive)]
     pub(crate) speed: f64,
     /// Stop after this much real time [example: 60s, 5m]
     #[arg(long = "for", value_name = "DURATION", value_parser = values::duration)]
@@ -104,8 +105,12 @@ pub(crate) enum Faults {
 const EXAMPLES: &str = "\
 Examples:
   berth up
-  berth up --preset site-1000 --speed 600 --faults light
+  berth up --speed 3600 --faults light
+  berth up --preset small --speed 60
   berth up --plain --for 60s --output json";
+
+/// When the clock takes over at a site, which founds itself at midnight.
+const MORNING: Span = Span::from_hours(8);
 
 /// The smallest and the largest frame that a capture can have.
 const CAPTURE_SIZES: std::ops::RangeInclusive<u16> = 50..=400;
@@ -125,6 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         name: workload.name.clone(),
         seed: args.seed,
         start: embedded.start,
+        head_start: head_start(args),
         speed: args.speed,
         for_: args.for_,
     };
@@ -154,6 +160,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     } else {
         Exit::Done
     })
+}
+
+/// People come to a site in the morning of its first day; a trace is played from its beginning.
+fn head_start(args: &Args) -> Span {
+    match args.trace {
+        None => MORNING,
+        Some(_) => Span::ZERO,
+    }
 }
 
 /// Shows the view that fits where the output goes, until the end.

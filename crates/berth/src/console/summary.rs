@@ -70,7 +70,7 @@ impl Summary {
         let (tally, totals) = (&published.tally, &published.totals);
         let means = tally.shares.mean();
         Self {
-            simulated_hours: published.elapsed().as_secs_f64() / 3600.0,
+            simulated_hours: published.paced().as_secs_f64() / 3600.0,
             users_seen: published.users_seen,
             nodes: view.figures.nodes,
             gpus: view.figures.gpus,

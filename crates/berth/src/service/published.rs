@@ -55,6 +55,8 @@ pub(crate) struct Published {
 pub(crate) struct Pace {
     /// The first instant.
     pub(crate) start: Time,
+    /// Virtual time that was played before the clock took over.
+    pub(crate) head_start: Span,
     /// The instant that this view shows.
     pub(crate) now: Time,
     /// How far that is behind where it should be, in virtual time; zero when it keeps up.
@@ -89,6 +91,11 @@ impl Published {
     /// Virtual time since the start.
     pub(crate) fn elapsed(&self) -> Span {
         self.pace.now.since(self.pace.start)
+    }
+
+    /// Virtual time that has passed under the clock.
+    pub(crate) fn paced(&self) -> Span {
+        (self.elapsed() - self.pace.head_start).max(Span::ZERO)
     }
 
     /// Violations found.

@@ -269,6 +269,7 @@ impl<C: Feed> Runner<C> {
             waiting: self.scheduler.waiting().into(),
             pace: Pace {
                 start: self.options.start,
+                head_start: self.options.head_start,
                 now: self.now,
                 // Less than a slice is not behind, it is between two looks at the clock.
                 lag: Some(self.lag(at))

@@ -78,6 +78,7 @@ pub(crate) fn published() -> Published {
         waiting: decisions.waiting.into(),
         pace: Pace {
             start: Time::ZERO,
+            head_start: Span::ZERO,
             now,
             lag: Span::ZERO,
             speed: 60.0,

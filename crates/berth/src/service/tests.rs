@@ -71,6 +71,7 @@ fn start(
         name,
         seed,
         start: Time::ZERO,
+        head_start: Span::ZERO,
         speed,
         for_,
     };
@@ -163,6 +164,7 @@ fn a_panic_of_the_cluster_ends_the_service_instead_of_hanging_its_readers() {
         name,
         seed,
         start,
+        head_start: Span::ZERO,
         speed: 1.0,
         for_: None,
     };

@@ -51,7 +51,7 @@ fn folder(reader: &mut Reader, path: &Path, name: &str, depth: usize, bar: &Prog
         let inner = format!("{name}/{}", entry.file_name().to_string_lossy());
         match entry.file_type() {
             Ok(kind) if kind.is_symlink() => {
-                reader.refuse(&inner, "it is a link; links are not followed")
+                reader.refuse(&inner, "it is a link; links are not followed");
             }
             Ok(kind) if kind.is_dir() => folder(reader, &entry.path(), &inner, depth + 1, bar),
             Ok(kind) if kind.is_file() => match File::open(entry.path()) {
