@@ -110,7 +110,11 @@ impl Reader {
         for kind in crate::dump::kinds::KINDS {
             (kind.settle)(&mut dump.objects);
         }
-        for (prefix, root) in &roots {
+        // Files that are no part of any dump make no source.
+        let is_source = |root: &Root| {
+            root.format.name != format::manifests::FORMAT.name || !root.seen.is_empty()
+        };
+        for (prefix, root) in roots.iter().filter(|(_, root)| is_source(root)) {
             let name = if prefix.is_empty() {
                 Text::new(".")
             } else {

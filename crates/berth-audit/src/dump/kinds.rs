@@ -9,7 +9,6 @@ use super::kind::*;
 use super::place::Place;
 use super::text::Interner;
 use super::{Dump, Object, Record, Sharing, Table};
-use crate::source::yaml;
 
 /// What the reader knows of a kind.
 #[derive(Debug)]
@@ -24,7 +23,6 @@ pub struct KindSpec {
     /// Plural as paths and custom resource definitions write it.
     pub plural: &'static str,
     pub(crate) json: fn(&mut Dump, &mut Interner, &[u8], Place) -> Result<(), String>,
-    pub(crate) yaml: fn(&mut Dump, &mut Interner, &str, Place) -> Result<(), String>,
     pub(crate) settle: fn(&mut super::kinds::Objects),
     pub(crate) count: fn(&Objects) -> usize,
     pub(crate) meta: for<'a> fn(&'a Objects, &str, &str) -> Option<&'a super::meta::Meta>,
@@ -55,10 +53,6 @@ macro_rules! kinds {
             plural: $plural,
             json: |dump, interner, bytes, place| {
                 let record: $record = from_json(bytes)?;
-                keep(dump, interner, record, place, Kind::$variant, |objects| &mut objects.$field)
-            },
-            yaml: |dump, interner, text, place| {
-                let record: $record = yaml::read(text)?;
                 keep(dump, interner, record, place, Kind::$variant, |objects| &mut objects.$field)
             },
             settle: |objects| objects.$field.settle(),

@@ -112,7 +112,9 @@ impl Objects<'_> {
         let spec = kind.spec();
         let result = match body {
             Some(Body::Json(bytes)) => (spec.json)(dump, interner, bytes, place),
-            Some(Body::Yaml(text)) => (spec.yaml)(dump, interner, text, place),
+            Some(Body::Yaml(text)) => {
+                yaml::to_json(text).and_then(|bytes| (spec.json)(dump, interner, &bytes, place))
+            }
             None => Err("it is larger than any object of Kubernetes".to_owned()),
         };
         if let Err(why) = result {

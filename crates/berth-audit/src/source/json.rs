@@ -151,6 +151,7 @@ fn items(window: &mut Window<'_>, sink: &mut dyn Sink, head: &Head) -> Result<()
                 let line = window.line();
                 object(window, sink, Some(head), line)?;
             }
+            b'}' | b':' => return Err(Broken::Syntax),
             _ => value(window)?,
         }
     }

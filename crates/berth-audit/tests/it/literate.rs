@@ -31,12 +31,51 @@ struct Block {
     text: String,
 }
 
-/// Runs a page; returns the page with true expectations, and what is wrong with it besides.
+/// Objects and files of a case, read.
+pub(crate) struct Case {
+    /// What was read.
+    pub(crate) dump: Dump,
+    /// Thresholds.
+    pub(crate) settings: Settings,
+    /// When the dump was taken, where the page says so.
+    pub(crate) now: Option<Time>,
+}
+
+/// Runs a page of one rule; returns the page with true expectations, and what is wrong with it
+/// besides.
 pub(crate) fn run(page: &str, rule: &'static Rule) -> (String, Vec<String>) {
+    let mut unfitting = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
+    let (written, mut problems) = rewrite(page, |section, case| {
+        let report = audit(
+            &case.dump,
+            &[rule],
+            &case.settings,
+            &Baseline::default(),
+            case.now,
+        );
+        let shown = show(&report);
+        unfitting.extend(unfit(section, &shown).map(|why| format!("section `{section}`: {why}")));
+        seen.push(section.to_owned());
+        shown
+    });
+    problems.extend(unfitting);
+    for wanted in SECTIONS {
+        if !seen.iter().any(|section| section == wanted) {
+            problems.push(format!("no expectation in a section `# {wanted}`"));
+        }
+    }
+    (written, problems)
+}
+
+/// Reads the cases of a page and writes what `shown` says of each into its `expect` block.
+pub(crate) fn rewrite(
+    page: &str,
+    mut shown: impl FnMut(&str, &Case) -> String,
+) -> (String, Vec<String>) {
     let mut problems = Vec::new();
     let mut written = String::new();
     let mut section = String::new();
-    let mut seen: Vec<String> = Vec::new();
     let mut blocks: Vec<Block> = Vec::new();
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
@@ -51,33 +90,25 @@ pub(crate) fn run(page: &str, rule: &'static Rule) -> (String, Vec<String>) {
         let text: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         let mut words = info.split_whitespace();
         let kind = words.next().unwrap_or_default().to_owned();
-        if kind != "expect" {
+        if kind == "expect" {
+            let case = read(&std::mem::take(&mut blocks), &mut problems);
+            written += &shown(&section, &case);
+        } else {
             written += &text
                 .iter()
                 .map(|line| format!("{line}\n"))
                 .collect::<String>();
-            written += "```\n";
-            let attributes = words
-                .filter_map(|word| word.split_once('='))
-                .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            let attributes = words.filter_map(|word| word.split_once('='));
+            let attributes = attributes
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .collect();
             blocks.push(Block {
                 kind,
                 attributes,
                 text: text.join("\n") + "\n",
             });
-            continue;
         }
-        let shown = case(&std::mem::take(&mut blocks), rule, &mut problems);
-        problems.extend(unfit(&section, &shown).map(|why| format!("section `{section}`: {why}")));
-        seen.push(section.clone());
-        written += &shown;
         written += "```\n";
-    }
-    for wanted in SECTIONS {
-        if !seen.iter().any(|section| section == wanted) {
-            problems.push(format!("no expectation in a section `# {wanted}`"));
-        }
     }
     (written, problems)
 }
@@ -94,8 +125,8 @@ fn unfit(section: &str, shown: &str) -> Option<&'static str> {
     }
 }
 
-/// Runs one case and shows what the rule says.
-fn case(blocks: &[Block], rule: &'static Rule, problems: &mut Vec<String>) -> String {
+/// Reads the blocks of one case.
+fn read(blocks: &[Block], problems: &mut Vec<String>) -> Case {
     let mut reader = Reader::new();
     let mut settings = Settings::default();
     let mut now = None;
@@ -151,11 +182,11 @@ fn case(blocks: &[Block], rule: &'static Rule, problems: &mut Vec<String>) -> St
             .iter()
             .map(|gap| format!("unreadable {}: {}", gap.what, gap.why)),
     );
-    show(&report(&dump, rule, &settings, now))
-}
-
-fn report(dump: &Dump, rule: &'static Rule, settings: &Settings, now: Option<Time>) -> Report {
-    audit(dump, &[rule], settings, &Baseline::default(), now)
+    Case {
+        dump,
+        settings,
+        now,
+    }
 }
 
 /// Kinds by their names in findings.

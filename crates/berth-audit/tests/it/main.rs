@@ -1,4 +1,8 @@
 //! Integration tests of the audit: one binary, because each further one links everything again.
 
+mod cases;
+mod hostile;
 mod literate;
+mod render;
 mod rules;
+mod sources;

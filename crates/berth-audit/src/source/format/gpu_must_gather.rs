@@ -21,7 +21,8 @@ pub(crate) const FORMAT: Format = Format {
     finish,
 };
 
-const NAMES: [&str; 4] = [
+const NAMES: [&str; 5] = [
+    "must-gather.log",
     "cluster_policy.yaml",
     "cluster_policy.missing",
     "must-gather.stderr.log",
