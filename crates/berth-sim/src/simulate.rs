@@ -114,16 +114,8 @@ pub fn simulate(
     let mut scheduler = Scheduler::new(world, index, &profile, root.child("policy"));
     let (mut cycles, mut invariant_checks) = (0u64, 0u64);
     loop {
-        let step = scheduler
-            .step(sampler.next().min(end))
-            .map_err(|violations| {
-                let at_ms = scheduler.cluster.tally().now.0;
-                SimulateError::Invariant {
-                    seed: options.seed,
-                    at_ms,
-                    violations,
-                }
-            })?;
+        let step = scheduler.step(sampler.next().min(end));
+        let step = step.map_err(|violations| broken(options.seed, &scheduler, violations))?;
         match step {
             Some(_) => cycles += 1,
             None if scheduler.cluster.is_over() || sampler.next() >= end => break,
@@ -137,12 +129,7 @@ pub fn simulate(
             invariant_checks += 1;
             let violations = invariant::check(scheduler.index());
             if !violations.is_empty() {
-                let at_ms = scheduler.cluster.tally().now.0;
-                return Err(SimulateError::Invariant {
-                    seed: options.seed,
-                    at_ms,
-                    violations,
-                });
+                return Err(broken(options.seed, &scheduler, violations));
             }
         }
         if cycles % STEPS_PER_PROGRESS == 0 {
@@ -168,6 +155,14 @@ pub fn simulate(
         invariant_checks,
     };
     Ok(build::report(&run, &scheduler, sampler))
+}
+
+fn broken(seed: u64, scheduler: &Scheduler<World>, violations: Vec<Violation>) -> SimulateError {
+    SimulateError::Invariant {
+        seed,
+        at_ms: scheduler.cluster.tally().now.0,
+        violations,
+    }
 }
 
 /// How far `scheduler` has come.

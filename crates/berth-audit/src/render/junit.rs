@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::engine::{FindingView, Outcome, Report};
+use crate::engine::{FindingView, Outcome, Report, RuleOutcome};
 use crate::finding::Severity;
 use crate::rule::Family;
 
@@ -49,38 +49,43 @@ pub fn render(report: &Report, fail_from: Severity) -> String {
             rules.len()
         );
         for rule in rules {
-            let _ = writeln!(
-                text,
-                "    <testcase classname=\"{}\" name=\"{} {}\">",
-                family.title(),
-                rule.code,
-                rule.name
-            );
-            match &rule.outcome {
-                Outcome::NotAssessable { missing } => {
-                    let missing: Vec<&str> = missing
-                        .iter()
-                        .map(crate::dump::text::Text::as_str)
-                        .collect();
-                    let _ = writeln!(
-                        text,
-                        "      <skipped message=\"not assessable without {}\"/>",
-                        escape(&missing.join(", "))
-                    );
-                }
-                Outcome::NotApplicable => {
-                    text.push_str("      <skipped message=\"not applicable\"/>\n");
-                }
-                Outcome::Clean | Outcome::Found { .. } => {
-                    case(&mut text, &flat, rule.code, fail_from);
-                }
-            }
-            text.push_str("    </testcase>\n");
+            judged(&mut text, &flat, rule, fail_from);
         }
         text.push_str("  </testsuite>\n");
     }
     text.push_str("</testsuites>\n");
     text
+}
+
+fn judged(text: &mut String, flat: &[&FindingView], rule: &RuleOutcome, fail_from: Severity) {
+    let family = rule.family;
+    let _ = writeln!(
+        text,
+        "    <testcase classname=\"{}\" name=\"{} {}\">",
+        family.title(),
+        rule.code,
+        rule.name
+    );
+    match &rule.outcome {
+        Outcome::NotAssessable { missing } => {
+            let missing: Vec<&str> = missing
+                .iter()
+                .map(crate::dump::text::Text::as_str)
+                .collect();
+            let _ = writeln!(
+                text,
+                "      <skipped message=\"not assessable without {}\"/>",
+                escape(&missing.join(", "))
+            );
+        }
+        Outcome::NotApplicable => {
+            text.push_str("      <skipped message=\"not applicable\"/>\n");
+        }
+        Outcome::Clean | Outcome::Found { .. } => {
+            case(text, flat, rule.code, fail_from);
+        }
+    }
+    text.push_str("    </testcase>\n");
 }
 
 fn case(text: &mut String, flat: &[&FindingView], code: &str, fail_from: Severity) {

@@ -123,17 +123,8 @@ impl World {
             gang.expect("the workload was checked against the bounds")
         });
         let vm = (job.kind == JobKind::Vm).then(|| {
-            let migratability = match index.catalog().task(job.task).gpu {
-                GpuRequest::Passthrough { .. } | GpuRequest::Mig { .. } => Migratability::Pinned,
-                GpuRequest::None
-                | GpuRequest::Whole { .. }
-                | GpuRequest::Share { .. }
-                | GpuRequest::Vgpu { .. } => Migratability::LiveMigratable,
-            };
-            index.add_vm(Vm {
-                name: Arc::clone(&job.name),
-                migratability,
-            })
+            let machine = machine(&job, index);
+            index.add_vm(machine)
         });
         let mut members = Vec::new();
         for number in 0..job.pods {
@@ -176,16 +167,7 @@ impl World {
             self.pods[slot] = Some(live);
             members.push(id);
         }
-        let n = members.len() as u64;
-        if job.run.is_some() {
-            self.outlook.submitted(members.len());
-        }
-        self.tally.submitted += n;
-        let user = self.tally.user(job.user);
-        user.submitted += n;
-        if let Some(run) = job.run {
-            user.demanded += i128::from(job.units.0) * i128::from(run.0) * i128::from(n);
-        }
+        self.count_submitted(&job, members.len());
         if let Some(id) = gang {
             self.gangs.insert(
                 id,
@@ -196,6 +178,19 @@ impl World {
                     epoch: 0,
                 },
             );
+        }
+    }
+
+    fn count_submitted(&mut self, job: &Planned, pods: usize) {
+        if job.run.is_some() {
+            self.outlook.submitted(pods);
+        }
+        let n = pods as u64;
+        self.tally.submitted += n;
+        let user = self.tally.user(job.user);
+        user.submitted += n;
+        if let Some(run) = job.run {
+            user.demanded += i128::from(job.units.0) * i128::from(run.0) * i128::from(n);
         }
     }
 
@@ -260,4 +255,19 @@ fn pod_word(pod: PodId) -> u64 {
 
 fn grant_units(grant: &GpuGrant) -> u64 {
     grant.compute_each().0.unsigned_abs()
+}
+
+/// The machine of a job; one with a device of its own can't be moved while it runs.
+fn machine(job: &Planned, index: &Draft) -> Vm {
+    let migratability = match index.catalog().task(job.task).gpu {
+        GpuRequest::Passthrough { .. } | GpuRequest::Mig { .. } => Migratability::Pinned,
+        GpuRequest::None
+        | GpuRequest::Whole { .. }
+        | GpuRequest::Share { .. }
+        | GpuRequest::Vgpu { .. } => Migratability::LiveMigratable,
+    };
+    Vm {
+        name: Arc::clone(&job.name),
+        migratability,
+    }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use berth_core::sched::policy;
 use berth_core::time::Span;
 use berth_sim::faults::FaultPlan;
-use berth_sim::site;
+use berth_sim::site::Site;
 use berth_sim::workload::Workload;
 
 use crate::cli::exit::{Exit, Failure};
@@ -108,6 +108,9 @@ Examples:
   berth up --speed 3600 --faults light
   berth up --preset small --speed 60
   berth up --plain --for 60s --output json";
+
+/// How long people go on submitting at a site: at the default speed over half an hour.
+const SITE_LENGTH: Span = Span::from_days(14);
 
 /// When the clock takes over at a site, which founds itself at midnight.
 const MORNING: Span = Span::from_hours(8);
@@ -218,12 +221,13 @@ fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
 
 /// What the cluster is made of and what is asked of it.
 fn workload(args: &Args) -> Result<Workload, Failure> {
-    let trace = match (&args.trace, args.preset) {
-        (Some(trace), _) => trace,
-        (None, Preset::Small) => &Trace::Generated(&site::SMALL),
-        (None, Preset::Site1000) => &Trace::Generated(&site::SITE_1000),
+    let site = match (&args.trace, args.preset) {
+        (Some(trace), _) => return trace.workload(args.seed, &Data::locate()),
+        (None, Preset::Small) => Site::small(),
+        (None, Preset::Site1000) => Site::thousand(),
     };
-    trace.workload(args.seed, &Data::locate())
+    let length = SITE_LENGTH;
+    Ok(Site { length, ..site }.workload(args.seed))
 }
 
 /// Writes the last frame as a picture or as text, by the name of the file.

@@ -2,6 +2,7 @@
 
 use berth_core::time::Span;
 
+use crate::dump::kind::kubeflow::Notebook;
 use crate::dump::kind::pod::Container;
 use crate::dump::kind::workload::Deployment;
 use crate::dump::lenient::Stamp;
@@ -148,6 +149,17 @@ fn judge(cx: &Cx<'_>, out: &mut Findings<'_>, deployment: &Deployment, container
         // The variables may come from a whole ConfigMap, which the record does not show.
         finding.confidence(Confidence::Medium);
     }
+    for notebook in idle(cx, container) {
+        finding.also(notebook.meta());
+    }
+    finding.fix(
+        Applicability::Disruptive,
+        "set ENABLE_CULLING to true and CULL_IDLE_TIME to the minutes that are meant",
+    );
+}
+
+/// Notebooks that hold GPUs and have been idle for longer than was meant.
+fn idle<'a>(cx: &Cx<'a>, container: &Container) -> impl Iterator<Item = &'a Notebook> {
     let intended = OLD_NAMES.iter().find_map(|name| {
         let minutes = container
             .env(name)
@@ -155,18 +167,13 @@ fn judge(cx: &Cx<'_>, out: &mut Findings<'_>, deployment: &Deployment, container
         minutes.parse().ok().map(Span::from_mins)
     });
     let intended = intended.unwrap_or(cx.settings.idle_max);
-    for notebook in &cx.dump.objects.notebooks {
+    let now = cx.now;
+    cx.dump.objects.notebooks.iter().filter(move |notebook| {
         let last = notebook
             .meta()
             .annotation(LAST_ACTIVITY)
             .and_then(Stamp::parse);
-        let is_idle = last.is_some_and(|last| cx.now.since(last.0) > intended);
-        if is_idle && gpus::held(&notebook.spec.template.spec) > 0 {
-            finding.also(notebook.meta());
-        }
-    }
-    finding.fix(
-        Applicability::Disruptive,
-        "set ENABLE_CULLING to true and CULL_IDLE_TIME to the minutes that are meant",
-    );
+        let is_idle = last.is_some_and(|last| now.since(last.0) > intended);
+        is_idle && gpus::held(&notebook.spec.template.spec) > 0
+    })
 }

@@ -62,7 +62,7 @@ fn every_group_that_waits_has_its_reason_and_the_evidence_in_words() {
         told,
         [
             "1. 2 pods of cy, 8 GPUs, gang of 4, for 1h 55m: GangIncomplete: 2 of 4 members \
-             submitted; 1 node: GPUs taken; 3 nodes: too small; largest free piece 1 GPU",
+             submitted; 1 node: GPUs taken; 3 nodes: too small; largest free piece 0.6 GPU",
             "2. 2 pods of ada, 1 x A100, for 1h 59m: GpuBusy: 1 node: GPUs taken; 1 node: other GPU \
              mode; 2 nodes: other GPU model; largest free piece 0 GPU",
             "3. 2 pods of bo, 0.4 x T4, for 1h 58m: QueueLimit: queue speech holds 0.4 of 0.4 GPUs; \
