@@ -2,7 +2,7 @@
 //!
 //! Data flows one way. The caller hands files to a [`Reader`](source::Reader), which recognises what
 //! they are and fills a [`Dump`](dump::Dump) of compact records; [`audit`](engine::audit) runs the
-//! [`RULES`](rules::RULES) over it; a renderer writes the [`Report`](engine::Report).
+//! [rules](rules::all) over it; a renderer writes the [`Report`](engine::Report).
 //!
 //! Invariants, mostly of absence: no files, no clock, no threads, no entropy, no async; the same
 //! dump gives the same report, byte for byte, in whatever order its files come. Readers never fail

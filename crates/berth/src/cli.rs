@@ -1,7 +1,7 @@
-//! The command line: one file a command, one line in [`Command`].
+//! The command line: one file a command, one line in `Command`.
 //!
-//! Invariant: a command parses, calls and prints; it returns an [`Exit`] or a [`Failure`] and never
-//! ends the process itself. Not here: what is printed (that is [`crate::output`]).
+//! Invariant: a command parses, calls and prints; it returns an `Exit` or a `Failure` and never
+//! ends the process itself. Not here: what is printed (that is `output`).
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! Check `whitespace`: no blanks at line ends, no carriage returns, one final line break.
 //!
-//! Recorded outputs (`.snap`) keep what a program printed, to the byte.
+//! Recorded outputs (`.snap`) and keys of a key-value store (`.key`) are kept to the byte.
 
 use super::tree::Tree;
 use super::{Check, Finding};
@@ -11,9 +11,16 @@ pub(super) const CHECK: Check = Check {
     run,
 };
 
+/// Whether a file is kept as some program wrote it.
+fn is_verbatim(path: &str) -> bool {
+    [".snap", ".key"]
+        .iter()
+        .any(|ending| path.ends_with(ending))
+}
+
 fn run(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in tree.texts().filter(|(path, _)| !path.ends_with(".snap")) {
+    for (path, text) in tree.texts().filter(|(path, _)| !is_verbatim(path)) {
         for (index, line) in text.split('\n').enumerate() {
             if line.ends_with([' ', '\t', '\r']) {
                 findings.push(Finding::error(

@@ -1,6 +1,6 @@
 //! Lines of journals and kernel rings that rules look for; everything else is skipped.
 //!
-//! Adding a text to look for is one line in [`NEEDLES`].
+//! Adding a text to look for is one line in `NEEDLES`.
 
 use crate::dump::place::Place;
 use crate::dump::text::Text;
