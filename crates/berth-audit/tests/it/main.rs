@@ -1,6 +1,7 @@
 //! Integration tests of the audit: one binary, because each further one links everything again.
 
 mod cases;
+mod examples;
 mod hostile;
 mod literate;
 mod render;

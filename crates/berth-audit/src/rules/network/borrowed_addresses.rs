@@ -26,7 +26,7 @@ Addresses that a node has taken from the block of another: any where strict affi
 A borrowed address is routed by its own route of /32 or /128. Many of them mean that nodes find no free block; with strict affinity they are left over from before and never come back to their block's node.
 
 ## How it is decided
-The node in an allocation's attributes differs from the node of its block. With `strictAffinity` every one counts; without, the finding is information from a tenth of all allocations on.
+The node in an allocation's attributes differs from the node of its block. With `strictAffinity` every one counts; without, the finding is information from ten addresses and a tenth of all allocations on.
 
 ## Fix
 Make the pool larger or its blocks smaller; re-create the pods with borrowed addresses.
@@ -55,7 +55,8 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
         }
     }
     let n_borrowed: usize = by_node.values().map(Vec::len).sum();
-    if n_borrowed == 0 || (!settings.is_strict && n_borrowed * BORROWED_SHARE < n_all) {
+    let is_usual = n_borrowed < BORROWED_MIN || n_borrowed * BORROWED_SHARE < n_all;
+    if n_borrowed == 0 || (!settings.is_strict && is_usual) {
         return;
     }
     let why = if settings.is_strict {
@@ -93,5 +94,7 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
     );
 }
 
+/// So few may be borrowed without notice, whatever their share.
+const BORROWED_MIN: usize = 10;
 /// One in this many allocations may be borrowed without notice.
 const BORROWED_SHARE: usize = 10;

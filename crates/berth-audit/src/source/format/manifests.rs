@@ -10,7 +10,7 @@ use crate::dump::Dump;
 use crate::dump::coverage::Extent;
 use crate::dump::kinds::Kind;
 use crate::dump::text::Text;
-use crate::source::document::{self, Expected};
+use crate::source::document::{self, Expected, TextIs};
 use crate::source::{Entry, Reading};
 
 pub(crate) const FORMAT: Format = Format {
@@ -39,9 +39,16 @@ const CLUSTER_WIDE: [Kind; 12] = [
 
 fn take(reading: &mut Reading, prefix: &Text, entry: &mut Entry<'_>) -> io::Result<()> {
     let name = file_name(entry.path);
-    // A stream has no telling name; a folder's other files are none of our business.
-    if is_document(name) || !name.contains('.') {
+    let is_alone = name == entry.path;
+    if is_document(name) || is_alone {
         document::read(reading, prefix, entry, Expected::default());
+    } else if !name.contains('.') {
+        // A file without an ending may hold objects, or a version, a token, a note.
+        let expected = Expected {
+            kind: None,
+            text: TextIs::Free,
+        };
+        document::read(reading, prefix, entry, expected);
     }
     Ok(())
 }
