@@ -33,6 +33,7 @@ fn main() {
     let n_bytes = stream.n_bytes;
     let dump = reader.finish();
     let read = begun.elapsed();
+    let peak_read = peak_mib();
     let rules = rules::all();
     let report = audit(
         &dump,
@@ -49,7 +50,7 @@ fn main() {
         dump.coverage.gaps().first()
     );
     println!(
-        "{{\"nodes\": {nodes}, \"pods\": {pods}, \"bytes\": {n_bytes}, \"read_s\": {:.2}, \"audit_s\": {:.2}, \"peak_mib\": {}, \"findings\": {}}}",
+        "{{\"nodes\": {nodes}, \"pods\": {pods}, \"bytes\": {n_bytes}, \"read_s\": {:.2}, \"audit_s\": {:.2}, \"peak_read_mib\": {peak_read}, \"peak_mib\": {}, \"findings\": {}}}",
         read.as_secs_f64(),
         (whole - read).as_secs_f64(),
         peak_mib(),

@@ -23,7 +23,7 @@ use self::host::Host;
 use self::kinds::{Kind, Objects};
 use self::meta::Meta;
 use self::place::Files;
-use self::text::{Interner, Text};
+use self::text::Text;
 
 /// A cluster, as far as its dumps tell.
 #[derive(Debug, Default)]
@@ -52,22 +52,9 @@ pub trait Object {
 pub trait Record: Object + Default {
     /// Removes what must not be kept and serde could not skip; called once after reading.
     fn redact(&mut self) {}
-    /// Makes texts that many objects repeat share their bytes.
-    fn share(&mut self, _: &mut Sharing<'_>) {}
     /// The newest instant that the object speaks of, besides its creation.
     fn newest(&self) -> Option<Time> {
         None
-    }
-}
-
-/// Access to the texts seen before, for [`Record::share`].
-#[derive(Debug)]
-pub struct Sharing<'a>(pub(crate) &'a mut Interner);
-
-impl Sharing<'_> {
-    /// Shares one text.
-    pub fn text(&mut self, text: &mut Text) {
-        self.0.share(text);
     }
 }
 
@@ -125,13 +112,17 @@ impl<T: Object> Table<T> {
     }
 
     pub(crate) fn push(&mut self, row: T) {
+        if self.rows.len() == self.rows.capacity() {
+            // Doubling would set half of a large dump aside for nothing.
+            self.rows.reserve_exact(self.rows.len() / 8 + 16);
+        }
         self.rows.push(row);
         self.sorted = false;
     }
 
     /// Sorts, and keeps of several copies the newest: two tarballs of one cluster repeat objects.
     pub(crate) fn settle(&mut self) {
-        self.rows.sort_by(|a, b| {
+        self.rows.sort_unstable_by(|a, b| {
             let (a, b) = (a.meta(), b.meta());
             (&a.namespace, &a.name)
                 .cmp(&(&b.namespace, &b.name))

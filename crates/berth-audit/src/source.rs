@@ -24,7 +24,7 @@ use crate::dump::coverage::Extent;
 use crate::dump::host::Host;
 use crate::dump::kinds::Kind;
 use crate::dump::place::{FileId, Place};
-use crate::dump::text::{Interner, Text};
+use crate::dump::text::Text;
 use crate::limits::{ENTRIES_MAX, PATH_BYTES_MAX};
 
 pub use format::FORMATS;
@@ -44,7 +44,6 @@ pub struct Reader {
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) dump: Dump,
-    pub(crate) interner: Interner,
     /// Where a recognised source begins, by path prefix.
     pub(crate) roots: BTreeMap<Text, Root>,
     /// Hosts by the root of their report, until their names are known.
@@ -123,6 +122,7 @@ impl Reader {
             dump.coverage.sources.insert(name, root.format.name);
             (root.format.finish)(&mut dump, root);
         }
+        Text::forget_shared();
         hosts::join(&mut dump, hosts);
         dump.settle();
         dump

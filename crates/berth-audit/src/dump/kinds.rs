@@ -7,8 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::kind::*;
 use super::place::Place;
-use super::text::Interner;
-use super::{Dump, Object, Record, Sharing, Table};
+use super::{Dump, Object, Record, Table};
 
 /// What the reader knows of a kind.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub struct KindSpec {
     variant: &'static str,
     /// Plural as paths and custom resource definitions write it.
     pub plural: &'static str,
-    pub(crate) json: fn(&mut Dump, &mut Interner, &[u8], Place) -> Result<(), String>,
+    pub(crate) json: fn(&mut Dump, &[u8], Place) -> Result<usize, Refused>,
     pub(crate) settle: fn(&mut super::kinds::Objects),
     pub(crate) count: fn(&Objects) -> usize,
     pub(crate) meta: for<'a> fn(&'a Objects, &str, &str) -> Option<&'a super::meta::Meta>,
@@ -51,9 +50,10 @@ macro_rules! kinds {
             name: $name,
             variant: stringify!($variant),
             plural: $plural,
-            json: |dump, interner, bytes, place| {
-                let record: $record = from_json(bytes)?;
-                keep(dump, interner, record, place, Kind::$variant, |objects| &mut objects.$field)
+            json: |dump, bytes, place| {
+                let (record, n_bytes) = from_json::<$record>(bytes)?;
+                keep(dump, record, place, Kind::$variant, |objects| &mut objects.$field)?;
+                Ok(n_bytes)
             },
             settle: |objects| objects.$field.settle(),
             count: |objects| objects.$field.len(),
@@ -221,20 +221,34 @@ pub(crate) fn annotation<'a>(
     (spec.meta)(&dump.objects, namespace, name)?.annotation(key)
 }
 
-fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(bytes).map_err(|error| error.to_string())
+/// Why an object was not kept.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The bytes end before the object does.
+    Unfinished,
+    /// It is not what its kind says.
+    Wrong(String),
+}
+
+/// The object at the start of `bytes`, and where it ends.
+fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, usize), Refused> {
+    let mut stream = serde_json::Deserializer::from_slice(bytes).into_iter::<T>();
+    match stream.next() {
+        Some(Ok(record)) => Ok((record, stream.byte_offset())),
+        Some(Err(error)) if !error.is_eof() => Err(Refused::Wrong(error.to_string())),
+        _ => Err(Refused::Unfinished),
+    }
 }
 
 fn keep<T: Record>(
     dump: &mut Dump,
-    interner: &mut Interner,
     mut record: T,
     place: Place,
     kind: Kind,
     table: fn(&mut Objects) -> &mut Table<T>,
-) -> Result<(), String> {
+) -> Result<(), Refused> {
     if record.meta().name.is_empty() {
-        return Err("the object has no name".to_owned());
+        return Err(Refused::Wrong("the object has no name".to_owned()));
     }
     record.redact();
     let newest = record
@@ -243,16 +257,6 @@ fn keep<T: Record>(
     let meta = record.meta_mut();
     meta.place = place;
     meta.kind = kind.title();
-    let mut sharing = Sharing(interner);
-    sharing.text(&mut meta.namespace);
-    for (key, value) in meta.labels.0.iter_mut().chain(&mut meta.annotations.0.0) {
-        sharing.text(key);
-        sharing.text(value);
-    }
-    for owner in &mut meta.owners {
-        sharing.text(&mut owner.name);
-    }
-    record.share(&mut sharing);
     dump.saw(newest);
     table(&mut dump.objects).push(record);
     Ok(())

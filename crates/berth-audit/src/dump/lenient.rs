@@ -169,7 +169,64 @@ impl<'de> Deserialize<'de> for Present {
     }
 }
 
-/// A list whose unreadable or `null` elements are no reason to lose the others' order.
+/// A list that takes no more room than its elements.
+///
+/// Most lists of a pod have one element, for which a `Vec` sets room for four aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct List<T>(Box<[T]>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self(Box::default())
+    }
+}
+
+impl<T> List<T> {
+    /// Keeps the elements for which `is_kept` holds.
+    pub fn retain(&mut self, is_kept: impl FnMut(&T) -> bool) {
+        let mut elements = std::mem::take(&mut self.0).into_vec();
+        elements.retain(is_kept);
+        self.0 = elements.into_boxed_slice();
+    }
+}
+
+impl<T> std::ops::Deref for List<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T> std::ops::DerefMut for List<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+}
+
+impl<'a, T> IntoIterator for &'a List<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a mut List<T> {
+    type Item = &'a mut T;
+    type IntoIter = std::slice::IterMut<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter_mut()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Vec::deserialize(deserializer)?.into_boxed_slice()))
+    }
+}
+
+/// A map as a sorted list of pairs; a value that is `null` becomes the default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pairs<V>(pub Vec<(super::text::Text, V)>);
 

@@ -1,6 +1,6 @@
 //! Kubernetes quantities: `250m`, `1Gi`, `12e3`, `0.5`.
 //!
-//! Invariant: a quantity holds thousandths, saturates, and rounds up as Kubernetes does.
+//! Invariant: a quantity holds thousandths (up to 9.2e15 units), saturates, and rounds up as Kubernetes does.
 //! Not here: what a resource's unit is; the reader of a field knows.
 
 use std::fmt;
@@ -11,19 +11,19 @@ use serde::{Deserialize, Deserializer};
 
 /// A quantity in thousandths of its unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Quantity(i128);
+pub struct Quantity(i64);
 
 impl Quantity {
     /// `units` whole units.
     #[must_use]
     pub const fn from_units(units: i64) -> Self {
-        Self(units as i128 * 1000)
+        Self(units.saturating_mul(1000))
     }
 
     /// `milli` thousandths of a unit.
     #[must_use]
     pub const fn from_milli(milli: i64) -> Self {
-        Self(milli as i128)
+        Self(milli)
     }
 
     /// Reads a quantity; `None` where it is none (`20gi`, `1 GB`).
@@ -49,19 +49,19 @@ impl Quantity {
             exponent,
         }
         .times(scale)?;
-        Some(Self(if negative { -milli } else { milli }))
+        Some(Self(clamp(if negative { -milli } else { milli })))
     }
 
     /// Whole units, rounded up: the count of GPUs, pods, or bytes.
     #[must_use]
     pub fn units(self) -> i64 {
-        clamp(self.0.div_euclid(1000) + i128::from(self.0.rem_euclid(1000) > 0))
+        self.0.div_euclid(1000) + i64::from(self.0.rem_euclid(1000) > 0)
     }
 
     /// Thousandths of a unit.
     #[must_use]
     pub fn milli(self) -> i64 {
-        clamp(self.0)
+        self.0
     }
 
     /// The quantity as CPU time.
@@ -163,7 +163,7 @@ impl<'de> Deserialize<'de> for Quantity {
                 Ok(Quantity::from_units(value))
             }
             fn visit_u64<E: Error>(self, value: u64) -> Result<Quantity, E> {
-                Ok(Quantity(i128::from(value) * 1000))
+                Ok(Quantity(clamp(i128::from(value) * 1000)))
             }
             fn visit_f64<E: Error>(self, value: f64) -> Result<Quantity, E> {
                 Quantity::parse(&value.to_string()).ok_or_else(|| E::custom("not a quantity"))
@@ -201,7 +201,7 @@ mod tests {
             assert_eq!(Quantity::parse(wrong), None, "{wrong}");
         }
         assert_eq!(
-            Quantity::parse("9999E").map(Quantity::units),
+            Quantity::parse("9999E").map(Quantity::milli),
             Some(i64::MAX)
         );
     }

@@ -1,26 +1,39 @@
 //! A short immutable string that is cheap to clone, since most of a dump is names said again.
 //!
-//! Invariant: texts compare and sort as their bytes do. Reading is lenient: a number or a truth
-//! value where a string belongs is taken as written, since hand-made YAML forgets quotes.
+//! Invariant: texts compare, sort and hash as their bytes do. Equal texts that are read share their
+//! bytes through a memo of this thread; it changes memory and nothing else, and is emptied when
+//! reading ends. Reading is lenient: a number or a truth value where a string belongs is taken as
+//! written, since hand-made YAML forgets quotes.
 
+use std::cell::RefCell;
 use std::fmt;
+use std::hash::Hasher as _;
 use std::ops::Deref;
 
-use rustc_hash::FxBuildHasher;
+use arcstr::ArcStr;
+use rustc_hash::FxHasher;
 use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-use smol_str::SmolStr;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A string of a dump.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub struct Text(SmolStr);
+/// A string of a dump; as large as a pointer.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text(ArcStr);
+
+/// Slots of the memo. What is said often finds its slot again; a name said once takes a slot from at
+/// most one other. As many as stay in a processor's cache.
+const SLOTS: usize = 1 << 14;
+/// Longer texts are rarely said twice.
+const SHARED_BYTES_MAX: usize = 200;
+
+thread_local! {
+    static SHARED: RefCell<Vec<ArcStr>> = const { RefCell::new(Vec::new()) };
+}
 
 impl Text {
     /// The text `text`.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        Self(SmolStr::new(text))
+        Self(ArcStr::from(text))
     }
 
     /// The string.
@@ -28,28 +41,36 @@ impl Text {
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
+
+    /// The text `text`, sharing its bytes with an equal one that was read before.
+    fn shared(text: &str) -> Self {
+        if text.len() > SHARED_BYTES_MAX {
+            return Self::new(text);
+        }
+        let mut hasher = FxHasher::default();
+        hasher.write(text.as_bytes());
+        // The upper bits of this hash are the good ones.
+        let slot = usize::try_from(hasher.finish() >> 40).unwrap_or(0) % SLOTS;
+        SHARED.with_borrow_mut(|shared| {
+            if shared.is_empty() {
+                shared.resize(SLOTS, ArcStr::new());
+            }
+            if shared[slot] != text {
+                shared[slot] = ArcStr::from(text);
+            }
+            Self(shared[slot].clone())
+        })
+    }
+
+    /// Forgets which texts were read; the texts themselves stay.
+    pub(crate) fn forget_shared() {
+        SHARED.with_borrow_mut(|shared| *shared = Vec::new());
+    }
 }
 
-/// Texts seen before, so that equal ones share their bytes.
-#[derive(Debug, Default)]
-pub(crate) struct Interner {
-    seen: indexmap::IndexSet<Text, FxBuildHasher>,
-}
-
-/// The most different texts that are shared; beyond it sharing stops and memory grows instead.
-const INTERNED_MAX: usize = 1 << 18;
-
-impl Interner {
-    /// Replaces `text` by an equal one that was seen before.
-    pub(crate) fn share(&mut self, text: &mut Text) {
-        if !text.0.is_heap_allocated() {
-            return;
-        }
-        if let Some(known) = self.seen.get(text) {
-            *text = known.clone();
-        } else if self.seen.len() < INTERNED_MAX {
-            self.seen.insert(text.clone());
-        }
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
     }
 }
 
@@ -92,7 +113,7 @@ impl From<&str> for Text {
 
 impl From<String> for Text {
     fn from(text: String) -> Self {
-        Self(SmolStr::from(text))
+        Self(ArcStr::from(text))
     }
 }
 
@@ -131,7 +152,7 @@ impl<'de> Deserialize<'de> for Text {
                 f.write_str("a string")
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
-                Ok(Text::new(text))
+                Ok(Text::shared(text))
             }
             fn visit_bool<E: Error>(self, value: bool) -> Result<Text, E> {
                 Ok(Text::new(if value { "true" } else { "false" }))

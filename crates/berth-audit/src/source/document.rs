@@ -2,10 +2,10 @@
 
 use std::io::Read;
 
-use super::json::{self, AfterText, Head};
+use super::json::{self, AfterText, Head, Quick};
 use super::window::Window;
 use super::{Entry, Reading, unreadable, yaml};
-use crate::dump::kinds::Kind;
+use crate::dump::kinds::{Kind, Refused};
 use crate::dump::place::{FileId, Place};
 use crate::dump::text::Text;
 
@@ -97,31 +97,38 @@ impl Objects<'_> {
             file: self.file,
             line,
         };
-        let own = Kind::of(&head.api_version, &head.kind);
-        let of_list = || {
-            list.filter(|_| head.kind.is_empty())
-                .and_then(|list| Kind::of_list(&list.api_version, &list.kind))
-        };
-        let by_place = || self.expected.kind.filter(|_| head.kind.is_empty());
-        let Some(kind) = own.or_else(of_list).or_else(by_place) else {
+        let Some(kind) = self.kind(head, list) else {
             self.unread(head, list, place);
             return;
         };
         if let Some(root) = self.reading.roots.get_mut(self.prefix) {
             root.saw(kind, list.is_some());
         }
-        let Reading { dump, interner, .. } = &mut *self.reading;
+        let dump = &mut self.reading.dump;
         let spec = kind.spec();
         let result = match body {
-            Some(Body::Json(bytes)) => (spec.json)(dump, interner, bytes, place),
-            Some(Body::Yaml(text)) => {
-                yaml::to_json(text).and_then(|bytes| (spec.json)(dump, interner, &bytes, place))
-            }
-            None => Err("it is larger than any object of Kubernetes".to_owned()),
+            Some(Body::Json(bytes)) => (spec.json)(dump, bytes, place),
+            Some(Body::Yaml(text)) => yaml::to_json(text)
+                .map_err(Refused::Wrong)
+                .and_then(|bytes| (spec.json)(dump, &bytes, place)),
+            None => Err(Refused::Wrong(
+                "it is larger than any object of Kubernetes".to_owned(),
+            )),
         };
-        if let Err(why) = result {
-            dump.coverage.kind_gap(kind, place, why);
+        match result {
+            Ok(_) => {}
+            Err(Refused::Wrong(why)) => dump.coverage.kind_gap(kind, place, why),
+            Err(Refused::Unfinished) => dump.coverage.kind_gap(kind, place, "it ends too early"),
         }
+    }
+
+    /// The kind of an object: its own, else that of its list, else that of its place.
+    fn kind(&self, head: &Head, list: Option<&Head>) -> Option<Kind> {
+        if !head.kind.is_empty() {
+            return Kind::of(&head.api_version, &head.kind);
+        }
+        let of_list = list.and_then(|list| Kind::of_list(&list.api_version, &list.kind));
+        of_list.or(self.expected.kind)
     }
 
     /// An object of a kind that no rule reads, or no object at all.
@@ -145,6 +152,26 @@ impl Objects<'_> {
 impl json::Sink for Objects<'_> {
     fn object(&mut self, bytes: Option<&[u8]>, head: &Head, list: Option<&Head>, line: u32) {
         self.take(bytes.map(Body::Json).as_ref(), head, list, line);
+    }
+
+    fn quick(&mut self, bytes: &[u8], list: &Head, line: u32) -> Quick {
+        let Some(kind) = self.kind(&json::head_at_start(bytes), Some(list)) else {
+            return Quick::No;
+        };
+        let place = Place {
+            file: self.file,
+            line,
+        };
+        match (kind.spec().json)(&mut self.reading.dump, bytes, place) {
+            Ok(n_bytes) => {
+                if let Some(root) = self.reading.roots.get_mut(self.prefix) {
+                    root.saw(kind, true);
+                }
+                Quick::Took(n_bytes)
+            }
+            Err(Refused::Unfinished) => Quick::Unfinished,
+            Err(Refused::Wrong(_)) => Quick::No,
+        }
     }
 
     fn text(&mut self, line: &str, number: u32) -> AfterText {

@@ -19,6 +19,9 @@ pub(super) struct Head {
 pub(super) trait Sink {
     /// An object, and the list that it stands in. `bytes` is `None` where it is too large.
     fn object(&mut self, bytes: Option<&[u8]>, head: &Head, list: Option<&Head>, line: u32);
+    /// An element of a list at the start of `bytes`, which may end before it does: the quick way, for
+    /// objects whose kind is known from the list or stands first.
+    fn quick(&mut self, bytes: &[u8], list: &Head, line: u32) -> Quick;
     /// A line that is no JSON; the answer says what to do with the lines behind it.
     fn text(&mut self, line: &str, number: u32) -> AfterText;
     /// The stream ends inside a document.
@@ -32,6 +35,17 @@ pub(super) enum AfterText {
     GoOn,
     /// Skip everything up to and including a line that is equal to this.
     SkipTo(String),
+}
+
+/// What the quick way came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quick {
+    /// The object was taken; it has this many bytes.
+    Took(usize),
+    /// It does not end in these bytes.
+    Unfinished,
+    /// It must be taken the long way.
+    No,
 }
 
 /// The stream ended, or what follows is no JSON.
@@ -149,12 +163,67 @@ fn items(window: &mut Window<'_>, sink: &mut dyn Sink, head: &Head) -> Result<()
             b',' => window.advance(1),
             b'{' => {
                 let line = window.line();
-                object(window, sink, Some(head), line)?;
+                window.keep_from_here();
+                if !quickly(window, sink, head, line) {
+                    object(window, sink, Some(head), line)?;
+                }
             }
             b'}' | b':' => return Err(Broken::Syntax),
             _ => value(window)?,
         }
     }
+}
+
+/// Tries the quick way; true where it took the object.
+fn quickly(window: &mut Window<'_>, sink: &mut dyn Sink, list: &Head, line: u32) -> bool {
+    loop {
+        match sink.quick(window.rest(), list, line) {
+            Quick::Took(n_bytes) => {
+                window.advance(n_bytes);
+                return true;
+            }
+            Quick::Unfinished if window.grow() => {}
+            Quick::Unfinished | Quick::No => return false,
+        }
+    }
+}
+
+/// `apiVersion` and `kind` of the object at the start of `bytes`, where they stand before anything
+/// else, as the tools of Kubernetes write them; empty where something else stands first.
+pub(super) fn head_at_start(bytes: &[u8]) -> Head {
+    let mut head = Head::default();
+    let mut rest = bytes.strip_prefix(b"{").unwrap_or(bytes);
+    while let Some((key, behind)) = leading_string(rest) {
+        let field = match key {
+            "kind" => &mut head.kind,
+            "apiVersion" => &mut head.api_version,
+            _ => break,
+        };
+        let value = behind
+            .trim_ascii_start()
+            .strip_prefix(b":")
+            .and_then(leading_string);
+        let Some((value, behind)) = value else {
+            break;
+        };
+        *field = Text::new(value);
+        rest = behind
+            .trim_ascii_start()
+            .strip_prefix(b",")
+            .unwrap_or_default();
+    }
+    head
+}
+
+/// A short string without escapes at the start, behind blanks, and what follows it.
+fn leading_string(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let inner = bytes.trim_ascii_start().strip_prefix(b"\"")?;
+    let end = inner
+        .iter()
+        .take(100)
+        .position(|byte| *byte == b'"' || *byte == b'\\')?;
+    let text = std::str::from_utf8(&inner[..end]).ok()?;
+    (inner[end] == b'"').then_some((text, &inner[end + 1..]))
 }
 
 /// A short string under the cursor; escapes stay as written, a long one comes out empty.
@@ -262,6 +331,9 @@ mod tests {
             let list = list.map_or(String::new(), |list| format!(" in {}", list.kind));
             self.0.push(format!("{line}: {}{list} {bytes}", head.kind));
         }
+        fn quick(&mut self, _: &[u8], _: &Head, _: u32) -> Quick {
+            Quick::No
+        }
         fn text(&mut self, line: &str, number: u32) -> AfterText {
             self.0.push(format!("{number}: text {line}"));
             match line.strip_prefix("START ") {
@@ -329,6 +401,28 @@ mod tests {
             "{\"kind\":\"L\",\"items\":[{\"kind\":\"A\"},{\"ki",
             &["1: A in L {\"kind\":\"A\"}", "1: cut"],
         );
+    }
+
+    #[test]
+    fn head_is_seen_where_it_stands_first() {
+        let check = |text: &str, api_version: &str, kind: &str| {
+            let head = head_at_start(text.as_bytes());
+            assert_eq!(
+                (head.api_version.as_str(), head.kind.as_str()),
+                (api_version, kind),
+                "{text}"
+            );
+        };
+        check(
+            "{\"apiVersion\": \"v1\",\n \"kind\": \"Pod\", \"metadata\": {",
+            "v1",
+            "Pod",
+        );
+        check("{\"kind\":\"Pod\",\"apiVersion\":\"v1\"}", "v1", "Pod");
+        check("{\"metadata\": {}, \"kind\": \"Pod\"}", "", "");
+        check("{\"kind\": \"P\\u006fd\"}", "", "");
+        check("{\"kind\"", "", "");
+        check("{", "", "");
     }
 
     #[test]

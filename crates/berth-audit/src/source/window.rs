@@ -138,6 +138,11 @@ impl<'a> Window<'a> {
         }
     }
 
+    /// Reads on, so that [`Self::rest`] grows; false at the end or at the bound of one object.
+    pub(super) fn grow(&mut self) -> bool {
+        self.end - self.keep <= OBJECT_BYTES_MAX && self.fill()
+    }
+
     fn count_to(&mut self, to: usize) {
         let n = memchr::memchr_iter(b'\n', &self.buffer[self.counted..to]).count();
         self.line = self
@@ -146,7 +151,7 @@ impl<'a> Window<'a> {
         self.counted = to;
     }
 
-    /// Reads on; false at the end. The cursor must be at the end of what was read.
+    /// Reads on; false at the end.
     fn fill(&mut self) -> bool {
         if self.is_at_end {
             return false;

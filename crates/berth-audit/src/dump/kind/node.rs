@@ -6,7 +6,7 @@ use crate::dump::lenient::{Pairs, Stamp, Truth, object, record};
 use crate::dump::meta::Condition;
 use crate::dump::quantity::Quantity;
 use crate::dump::text::Text;
-use crate::dump::{Object as _, Record, Sharing};
+use crate::dump::{Object as _, Record};
 
 object! {
     /// A node.
@@ -155,20 +155,6 @@ impl Record for Node {
             .filter_map(|condition| condition.last_heartbeat_time)
             .map(|stamp| stamp.0)
             .max()
-    }
-    fn share(&mut self, sharing: &mut Sharing<'_>) {
-        for condition in &mut self.status.conditions {
-            sharing.text(&mut condition.message);
-            sharing.text(&mut condition.reason);
-        }
-        let info = &mut self.status.node_info;
-        for text in [
-            &mut info.kernel_version,
-            &mut info.os_image,
-            &mut info.container_runtime_version,
-        ] {
-            sharing.text(text);
-        }
     }
 }
 

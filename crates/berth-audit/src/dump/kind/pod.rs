@@ -4,11 +4,11 @@
 
 use berth_core::time::Time;
 
-use crate::dump::lenient::{Number, Pairs, Present, Stamp, Truth, object, record};
+use crate::dump::Record;
+use crate::dump::lenient::{List, Number, Pairs, Present, Stamp, Truth, object, record};
 use crate::dump::meta::{Condition, Meta};
 use crate::dump::quantity::Quantity;
 use crate::dump::text::Text;
-use crate::dump::{Record, Sharing};
 
 object! {
     /// A pod.
@@ -60,21 +60,21 @@ record! {
         /// Affinity of nodes and pods.
         pub affinity: Affinity,
         /// Tolerations.
-        pub tolerations: Vec<Toleration>,
+        pub tolerations: List<Toleration>,
         /// Containers.
-        pub containers: Vec<Container>,
+        pub containers: List<Container>,
         /// Containers that run before.
-        pub init_containers: Vec<Container>,
+        pub init_containers: List<Container>,
         /// Volumes.
-        pub volumes: Vec<Volume>,
+        pub volumes: List<Volume>,
         /// Resources on top of the containers'.
         pub overhead: Pairs<Quantity>,
         /// DRA claims.
-        pub resource_claims: Vec<PodClaim>,
+        pub resource_claims: List<PodClaim>,
         /// Gates that hold scheduling back.
-        pub scheduling_gates: Vec<Named>,
+        pub scheduling_gates: List<Named>,
         /// Spread constraints.
-        pub topology_spread_constraints: Vec<Present>,
+        pub topology_spread_constraints: List<Present>,
     }
 
     /// Affinity; of pod affinity only that there is some.
@@ -97,15 +97,15 @@ record! {
     /// Terms of which one must hold.
     pub struct NodeTerms {
         /// The terms.
-        pub node_selector_terms: Vec<NodeTerm>,
+        pub node_selector_terms: List<NodeTerm>,
     }
 
     /// Requirements that must all hold.
     pub struct NodeTerm {
         /// On labels.
-        pub match_expressions: Vec<crate::dump::meta::Requirement>,
+        pub match_expressions: List<crate::dump::meta::Requirement>,
         /// On fields, which is `metadata.name` only.
-        pub match_fields: Vec<crate::dump::meta::Requirement>,
+        pub match_fields: List<crate::dump::meta::Requirement>,
     }
 
     /// A toleration.
@@ -127,25 +127,25 @@ record! {
         /// Image.
         pub image: Text,
         /// Command.
-        pub command: Vec<Text>,
+        pub command: List<Text>,
         /// Arguments.
-        pub args: Vec<Text>,
+        pub args: List<Text>,
         /// Requests and limits.
         pub resources: Resources,
         /// Environment; values only of the names in [`KEPT_ENV`].
-        pub env: Vec<EnvVar>,
+        pub env: List<EnvVar>,
         /// Security context.
         pub security_context: SecurityContext,
         /// `Always` for a sidecar among init containers.
         pub restart_policy: Text,
         /// Mounts.
-        pub volume_mounts: Vec<Mount>,
+        pub volume_mounts: List<Mount>,
         /// Probe of life.
         pub liveness_probe: Present,
         /// Probe of readiness.
         pub readiness_probe: Present,
         /// Ports.
-        pub ports: Vec<Port>,
+        pub ports: List<Port>,
     }
 
     /// Requests and limits.
@@ -155,7 +155,7 @@ record! {
         /// What may be used.
         pub limits: Pairs<Quantity>,
         /// Names of DRA claims.
-        pub claims: Vec<Named>,
+        pub claims: List<Named>,
     }
 
     /// An environment variable.
@@ -254,17 +254,17 @@ record! {
         pub pod_ip: Text,
         /// Addresses, one a family.
         #[serde(rename = "podIPs")]
-        pub pod_ips: Vec<PodIp>,
+        pub pod_ips: List<PodIp>,
         /// When the kubelet took it.
         pub start_time: Option<Stamp>,
         /// Quality of service.
         pub qos_class: Text,
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
         /// State of the containers.
-        pub container_statuses: Vec<ContainerStatus>,
+        pub container_statuses: List<ContainerStatus>,
         /// State of the init containers.
-        pub init_container_statuses: Vec<ContainerStatus>,
+        pub init_container_statuses: List<ContainerStatus>,
     }
 
     /// An address.
@@ -421,7 +421,7 @@ impl Container {
 
     fn redact(&mut self) {
         for variable in &mut self.env {
-            if !KEPT_ENV.iter().any(|kept| variable.name.starts_with(kept)) {
+            if !KEPT_ENV.iter().any(|kept| variable.name.starts_with(*kept)) {
                 variable.value = Text::default();
             }
         }
@@ -433,26 +433,6 @@ impl Container {
                     .into();
             }
         }
-    }
-
-    fn share(&mut self, sharing: &mut Sharing<'_>) {
-        let texts = [&mut self.name, &mut self.image];
-        let lists = self.command.iter_mut().chain(&mut self.args);
-        let variables = self
-            .env
-            .iter_mut()
-            .flat_map(|variable| [&mut variable.name, &mut variable.value]);
-        let mounts = self
-            .volume_mounts
-            .iter_mut()
-            .flat_map(|mount| [&mut mount.name, &mut mount.mount_path]);
-        texts
-            .into_iter()
-            .chain(lists)
-            .chain(variables)
-            .chain(mounts)
-            .for_each(|text| sharing.text(text));
-        self.env.shrink_to_fit();
     }
 }
 
@@ -483,49 +463,35 @@ impl PodSpec {
             .chain(&mut self.init_containers)
             .for_each(Container::redact);
     }
-
-    /// Shares texts that pods repeat.
-    pub(crate) fn share(&mut self, sharing: &mut Sharing<'_>) {
-        self.containers
-            .iter_mut()
-            .chain(&mut self.init_containers)
-            .for_each(|container| container.share(sharing));
-        for text in [
-            &mut self.node_name,
-            &mut self.scheduler_name,
-            &mut self.service_account_name,
-            &mut self.priority_class_name,
-        ] {
-            sharing.text(text);
-        }
-        for toleration in &mut self.tolerations {
-            sharing.text(&mut toleration.key);
-        }
-        for volume in &mut self.volumes {
-            sharing.text(&mut volume.name);
-            sharing.text(&mut volume.host_path.path);
-        }
-    }
 }
 
 impl Record for Pod {
     fn redact(&mut self) {
         self.spec.redact();
-    }
-
-    fn share(&mut self, sharing: &mut Sharing<'_>) {
-        self.spec.share(sharing);
-        for condition in &mut self.status.conditions {
-            sharing.text(&mut condition.message);
-        }
-        for status in self
-            .status
-            .container_statuses
+        // Tokens and other volumes of which nothing is read are on every pod.
+        self.spec.volumes.retain(|volume| {
+            let name = volume.name.clone();
+            *volume
+                != Volume {
+                    name,
+                    ..Volume::default()
+                }
+        });
+        let volumes: Vec<Text> = self
+            .spec
+            .volumes
+            .iter()
+            .map(|volume| volume.name.clone())
+            .collect();
+        for container in self
+            .spec
+            .containers
             .iter_mut()
-            .chain(&mut self.status.init_container_statuses)
+            .chain(&mut self.spec.init_containers)
         {
-            sharing.text(&mut status.name);
-            sharing.text(&mut status.image_id);
+            container
+                .volume_mounts
+                .retain(|mount| volumes.contains(&mount.name));
         }
     }
 
@@ -538,5 +504,22 @@ impl PodTemplate {
     /// Drops what must not be kept.
     pub(crate) fn redact(&mut self) {
         self.spec.redact();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_pods_stay_small() {
+        // A large cluster has hundreds of thousands of them.
+        assert!(size_of::<Pod>() <= 600, "{}", size_of::<Pod>());
+        assert!(size_of::<Container>() <= 200, "{}", size_of::<Container>());
+        assert!(
+            size_of::<ContainerStatus>() <= 240,
+            "{}",
+            size_of::<ContainerStatus>()
+        );
     }
 }
