@@ -2,7 +2,7 @@
 //!
 //! Invariant: a clone never sees a later write to its original. Each write stamps its element and
 //! its chunk with a number that was never used before, so an observer that remembers stamps finds
-//! what is different by looking at chunks, whatever lineage the vector is of; stamps are compared
+//! what is different by looking at groups of chunks, whatever lineage the vector is of; stamps are compared
 //! for equality and decide nothing else. Not here: removal in the middle (owners mark slots as
 //! vacant instead).
 
@@ -11,9 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
-/// Elements a chunk holds: small enough that copying a shared chunk stays under 100 ns, large
-/// enough that 10,000 nodes are looked over by 625 stamps that lie side by side.
+/// Elements a chunk holds: small enough that copying a shared chunk stays under 100 ns.
 const CHUNK: usize = 16;
+
+/// Chunks a group holds: 10,000 nodes are looked over by 20 stamps of groups and 32 of chunks in
+/// each group that differs.
+const GROUP: usize = 32;
 
 /// The next stamp. Unique in the process, which is all that is asked of it: two vectors that
 /// parted ways can't give one stamp to two values.
@@ -25,17 +28,24 @@ struct Chunk<T> {
     stamps: [u64; CHUNK],
 }
 
+/// The chunks, with the stamp of the latest write to each and to each group of [`GROUP`] of them.
+#[derive(Debug, Clone)]
+struct Table<T> {
+    groups: Vec<u64>,
+    chunks: Vec<(u64, Arc<Chunk<T>>)>,
+}
+
 /// A persistent vector of `T`.
 #[derive(Debug)]
 pub struct CowVec<T> {
-    /// Chunks with the stamp of the latest write to each.
-    chunks: Arc<Vec<(u64, Arc<Chunk<T>>)>>,
+    table: Arc<Table<T>>,
     len: usize,
 }
 
 /// What an observer has seen of a vector.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
+    groups: Vec<u64>,
     chunks: Vec<u64>,
     items: Vec<u64>,
 }
@@ -43,7 +53,10 @@ pub struct Seen {
 impl<T> Default for CowVec<T> {
     fn default() -> Self {
         Self {
-            chunks: Arc::new(Vec::new()),
+            table: Arc::new(Table {
+                groups: Vec::new(),
+                chunks: Vec::new(),
+            }),
             len: 0,
         }
     }
@@ -52,7 +65,7 @@ impl<T> Default for CowVec<T> {
 impl<T> Clone for CowVec<T> {
     fn clone(&self) -> Self {
         Self {
-            chunks: Arc::clone(&self.chunks),
+            table: Arc::clone(&self.table),
             len: self.len,
         }
     }
@@ -80,7 +93,7 @@ impl<T: Clone> CowVec<T> {
     /// The element at `index`, if there is one.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&T> {
-        let (_, chunk) = self.chunks.get(index / CHUNK)?;
+        let (_, chunk) = self.table.chunks.get(index / CHUNK)?;
         chunk.items.get(index % CHUNK)
     }
 
@@ -89,61 +102,78 @@ impl<T: Clone> CowVec<T> {
         if index >= self.len {
             return None;
         }
-        let (latest, chunk) = Arc::make_mut(&mut self.chunks).get_mut(index / CHUNK)?;
-        let chunk = Arc::make_mut(chunk);
-        *latest = fresh_stamp();
-        chunk.stamps[index % CHUNK] = *latest;
+        let chunk = Arc::make_mut(&mut self.table).write(index);
         chunk.items.get_mut(index % CHUNK)
     }
 
     /// Appends `element` and returns its index.
     pub fn push(&mut self, element: T) -> usize {
         let index = self.len;
-        let chunks = Arc::make_mut(&mut self.chunks);
+        let table = Arc::make_mut(&mut self.table);
         if index.is_multiple_of(CHUNK) {
             let (items, stamps) = (SmallVec::new(), [0; CHUNK]);
-            chunks.push((0, Arc::new(Chunk { items, stamps })));
+            table.chunks.push((0, Arc::new(Chunk { items, stamps })));
         }
-        let (latest, chunk) = chunks
-            .last_mut()
-            .expect("a chunk was pushed whenever the last one was full");
-        *latest = fresh_stamp();
-        let chunk = Arc::make_mut(chunk);
-        chunk.stamps[index % CHUNK] = *latest;
-        chunk.items.push(element);
+        if index.is_multiple_of(CHUNK * GROUP) {
+            table.groups.push(0);
+        }
+        table.write(index).items.push(element);
         self.len += 1;
         index
     }
 
     /// All elements in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.chunks.iter().flat_map(|(_, chunk)| chunk.items.iter())
+        let chunks = self.table.chunks.iter();
+        chunks.flat_map(|(_, chunk)| chunk.items.iter())
     }
 
     /// Calls `changed` for each index that `seen` hasn't seen in its present state, in order, and
     /// brings `seen` up to date. A vector that is shorter than the one last seen counts as new.
     ///
-    /// Cost: one comparison a chunk, and one an element in chunks that differ.
+    /// Cost: one comparison a group, one a chunk in groups that differ, and one an element in chunks
+    /// that differ.
     pub fn for_each_change(&self, seen: &mut Seen, mut changed: impl FnMut(usize)) {
         if self.len < seen.items.len() {
             *seen = Seen::default();
         }
+        let Table { groups, chunks } = &*self.table;
         seen.items.resize(self.len, 0);
-        seen.chunks.resize(self.chunks.len(), 0);
-        for (at, (latest, chunk)) in self.chunks.iter().enumerate() {
-            if seen.chunks[at] == *latest {
+        seen.chunks.resize(chunks.len(), 0);
+        seen.groups.resize(groups.len(), 0);
+        for (group, latest) in groups.iter().enumerate() {
+            if std::mem::replace(&mut seen.groups[group], *latest) == *latest {
                 continue;
             }
-            seen.chunks[at] = *latest;
-            let first = at * CHUNK;
-            let items = &mut seen.items[first..first + chunk.items.len()];
-            for (offset, (seen, &stamp)) in items.iter_mut().zip(&chunk.stamps).enumerate() {
-                if *seen != stamp {
-                    *seen = stamp;
-                    changed(first + offset);
+            let members = group * GROUP..chunks.len().min((group + 1) * GROUP);
+            for at in members {
+                let (latest, chunk) = &chunks[at];
+                if std::mem::replace(&mut seen.chunks[at], *latest) == *latest {
+                    continue;
+                }
+                let first = at * CHUNK;
+                let items = &mut seen.items[first..first + chunk.items.len()];
+                for (offset, (seen, &stamp)) in items.iter_mut().zip(&chunk.stamps).enumerate() {
+                    if *seen != stamp {
+                        *seen = stamp;
+                        changed(first + offset);
+                    }
                 }
             }
         }
+    }
+}
+
+impl<T: Clone> Table<T> {
+    /// The chunk of the element at `index`, which is stamped as written to; copied if it is shared.
+    fn write(&mut self, index: usize) -> &mut Chunk<T> {
+        let stamp = fresh_stamp();
+        self.groups[index / (CHUNK * GROUP)] = stamp;
+        let (latest, chunk) = &mut self.chunks[index / CHUNK];
+        *latest = stamp;
+        let chunk = Arc::make_mut(chunk);
+        chunk.stamps[index % CHUNK] = stamp;
+        chunk
     }
 }
 
@@ -166,17 +196,17 @@ mod tests {
     proptest! {
         #[test]
         fn clones_are_isolated_and_changes_are_found(
-            writes in prop::collection::vec((0usize..100, any::<u32>()), 0..40),
+            writes in prop::collection::vec((0usize..1200, any::<u32>()), 0..40),
             pushes in 0usize..40,
         ) {
             let mut current = CowVec::new();
-            for n in 0..100u32 {
+            for n in 0..1200u32 {
                 current.push(n);
             }
             let older = current.clone();
             let mut seen = Seen::default();
-            prop_assert_eq!(changes(&older, &mut seen).len(), 100);
-            let mut model: Vec<u32> = (0..100).collect();
+            prop_assert_eq!(changes(&older, &mut seen).len(), 1200);
+            let mut model: Vec<u32> = (0..1200).collect();
             let mut touched = std::collections::BTreeSet::new();
             for (index, value) in writes {
                 *current.get_mut(index).expect("in range") = value;
@@ -186,10 +216,10 @@ mod tests {
             for n in 0..pushes {
                 touched.insert(current.push(7));
                 model.push(7);
-                prop_assert_eq!(current.len(), 101 + n);
+                prop_assert_eq!(current.len(), 1201 + n);
             }
             prop_assert_eq!(current.iter().copied().collect::<Vec<_>>(), model);
-            prop_assert!(older.iter().copied().eq(0..100));
+            prop_assert!(older.iter().copied().eq(0..1200));
             let touched: Vec<usize> = touched.into_iter().collect();
             prop_assert_eq!(changes(&current, &mut seen), touched);
             prop_assert_eq!(changes(&current, &mut seen), Vec::<usize>::new());

@@ -8,7 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
-use std::ops::Bound;
+use std::ops::{Bound, Deref};
 
 use crate::amount::GpuUnits;
 use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId};
@@ -33,6 +33,32 @@ pub struct Engine {
 
 /// The oldest undecided pod of a group; the heap gives the highest priority, then the oldest.
 type Turn = Reverse<(Reverse<i32>, Age, GroupKey, PodId)>;
+
+/// The world as a cycle will leave it: the snapshot until something is decided that matters to the
+/// rest of the cycle, a draft over it from then on.
+#[derive(Debug)]
+struct Trial<'a> {
+    snapshot: &'a Snapshot,
+    draft: Option<Draft>,
+}
+
+impl<'a> Trial<'a> {
+    fn over(snapshot: &'a Snapshot) -> Self {
+        let draft = None;
+        Self { snapshot, draft }
+    }
+
+    fn to_mut(&mut self) -> &mut Draft {
+        self.draft.get_or_insert_with(|| Draft::over(self.snapshot))
+    }
+}
+
+impl Deref for Trial<'_> {
+    type Target = Snapshot;
+    fn deref(&self) -> &Snapshot {
+        self.draft.as_deref().unwrap_or(self.snapshot)
+    }
+}
 
 impl Engine {
     /// An engine that has seen nothing yet.
@@ -64,7 +90,7 @@ impl Engine {
         if snapshot.pending().is_empty() && snapshot.stranded_gangs().next().is_none() {
             return Decisions::default();
         }
-        let mut draft = Draft::over(snapshot);
+        let mut draft = Trial::over(snapshot);
         let mut decisions = Decisions::default();
         let mended = self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);
         let heads = draft
@@ -82,7 +108,7 @@ impl Engine {
                             decisions.binds.push(Bind { pod, node, grant });
                             // Nobody looks at the draft after the very last pod.
                             if !turns.is_empty() || next.is_some() {
-                                draft.reserve(pod, node, grant);
+                                draft.to_mut().reserve(pod, node, grant);
                             }
                             next
                         })
@@ -154,7 +180,7 @@ impl Engine {
     /// cycle for each gang: the members that find no place now find none later in the cycle.
     fn offer_gang(
         &mut self,
-        draft: &mut Draft,
+        draft: &mut Trial<'_>,
         key: GroupKey,
         gang: GangId,
         stream: &mut Stream,
@@ -171,7 +197,7 @@ impl Engine {
             });
         }
         let members: Vec<PodId> = draft.pending()[&key].values().copied().collect();
-        let mut trial = draft.clone();
+        let mut trial = Draft::over(draft);
         let mut binds = Vec::with_capacity(members.len());
         let mut hindrance = None;
         for pod in members {
@@ -190,7 +216,7 @@ impl Engine {
         }
         let placed = u32::try_from(binds.len()).expect("gangs are bounded");
         if placed >= need {
-            *draft = trial;
+            draft.draft = Some(trial);
             let rest = hindrance.map(|hindrance| match hindrance {
                 limit @ Hindrance::QueueLimit { .. } => limit,
                 _ => Hindrance::GangNoRoom { placed: 0, need: 1 },
@@ -208,7 +234,7 @@ impl Engine {
     /// nothing. Returns the groups that were made whole.
     fn mend_stranded_gangs(
         &mut self,
-        draft: &mut Draft,
+        draft: &mut Trial<'_>,
         now: Time,
         stream: &mut Stream,
         decisions: &mut Decisions,
@@ -228,6 +254,7 @@ impl Engine {
                 Err(_) => {
                     for pod in bound_members(draft, gang) {
                         draft
+                            .to_mut()
                             .evict(pod, now)
                             .expect("the member was just seen bound");
                         decisions.evictions.push(Evict {

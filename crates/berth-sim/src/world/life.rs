@@ -126,7 +126,7 @@ impl World {
             let machine = machine(&job, index);
             index.add_vm(machine)
         });
-        let mut members = Vec::new();
+        let (mut members, mut submitted) = (Vec::new(), 0);
         for number in 0..job.pods {
             let name = if job.pods == 1 {
                 Arc::clone(&job.name)
@@ -165,9 +165,12 @@ impl World {
                 self.pods.resize_with(slot + 1, || None);
             }
             self.pods[slot] = Some(live);
-            members.push(id);
+            submitted += 1;
+            if gang.is_some() {
+                members.push(id);
+            }
         }
-        self.count_submitted(&job, members.len());
+        self.count_submitted(&job, submitted);
         if let Some(id) = gang {
             self.gangs.insert(
                 id,
