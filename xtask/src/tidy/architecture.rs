@@ -62,6 +62,7 @@ pub(super) const SAMPLE: &str = "# Map
 | crate | may depend on | must never reach | so that |
 |---|---|---|---|
 | `berth-core` | nothing | `tokio`, `kube`, `hyper`, `reqwest`, `rand`, `getrandom` | it is pure |
+| `berth-audit` | `berth-core` | `tokio`, `kube`, `hyper`, `reqwest`, `rand`, `getrandom` | it is pure |
 | `berth-sim` | `berth-core` | `tokio`, `kube`, `hyper`, `reqwest`, `rand`, `getrandom` | it is pure |
 
 ## After
@@ -79,12 +80,12 @@ mod tests {
         let rows = allowed_edges(&sample::files(&[(PAGE, SAMPLE)]));
         assert_eq!(
             rows.keys().map(String::as_str).collect::<Vec<_>>(),
-            ["berth-core", "berth-sim"]
+            ["berth-audit", "berth-core", "berth-sim"]
         );
         assert!(rows["berth-core"].may_depend_on.is_empty());
         assert!(rows["berth-sim"].may_depend_on.contains("berth-core"));
         assert!(rows["berth-sim"].must_never_reach.contains("tokio"));
-        assert_eq!(rows["berth-sim"].line, 8);
+        assert_eq!(rows["berth-sim"].line, 9);
     }
 
     #[test]

@@ -55,13 +55,18 @@ mod tests {
             edges: &["berth-sim"],
             ..Sample::member("berth-core")
         };
-        let texts = texts_of(&[core, Sample::member("berth-sim")]);
+        let texts = texts_of(&[
+            core,
+            Sample::member("berth-audit"),
+            Sample::member("berth-sim"),
+        ]);
         assert_eq!(texts, ["berth-core may not depend on berth-sim"]);
     }
 
     #[test]
     fn crate_without_a_row_and_row_without_a_crate_are_found() {
         let members = [
+            Sample::member("berth-audit"),
             Sample::member("berth-core"),
             Sample::member("berth-sim"),
             Sample::member("new"),
@@ -70,7 +75,7 @@ mod tests {
             texts_of(&members),
             ["crate new is not in the table of allowed edges"]
         );
-        let texts = texts_of(&[Sample::member("berth-core")]);
+        let texts = texts_of(&[Sample::member("berth-audit"), Sample::member("berth-core")]);
         assert_eq!(
             texts,
             ["the table names crate berth-sim, which does not exist"]

@@ -185,11 +185,15 @@ pub(super) mod sample {
     /// Members that obey `architecture::SAMPLE`.
     pub(in crate::tidy) fn obedient() -> Packages {
         let core = Sample::member("berth-core");
+        let audit = Sample {
+            edges: &["berth-core"],
+            ..Sample::member("berth-audit")
+        };
         let sim = Sample {
             edges: &["berth-core"],
             ..Sample::member("berth-sim")
         };
-        of(&[core, sim])
+        of(&[audit, core, sim])
     }
 }
 

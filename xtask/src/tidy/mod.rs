@@ -50,7 +50,7 @@ const ALL: &[&Check] = &[
 ];
 
 /// Crates that decide: no clock, entropy, IO, threads or Kubernetes types may reach them.
-const PURE_CRATES: [&str; 2] = ["berth-core", "berth-sim"];
+const PURE_CRATES: [&str; 3] = ["berth-audit", "berth-core", "berth-sim"];
 
 /// One house rule.
 #[derive(Debug)]

@@ -142,6 +142,7 @@ pub(super) mod sample {
                 "See [the map](ARCHITECTURE.md#allowed-edges).\n",
             ),
             ("clippy.toml", "avoid-breaking-exported-api = false\n"),
+            ("crates/berth-audit/clippy.toml", &bans),
             ("crates/berth-core/clippy.toml", &bans),
             ("crates/berth-sim/clippy.toml", &bans),
             (
