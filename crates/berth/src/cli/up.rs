@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = trace::parse, conflicts_with = "preset")]
     pub(crate) trace: Option<Trace>,
     /// The policy that places work; `berth policies` lists them
-    #[arg(long, default_value = "fgd", value_parser = crate::cli::policies::names())]
+    #[arg(long, default_value = "berth", value_parser = crate::cli::policies::names())]
     pub(crate) policy: String,
     /// What all chance in the cluster derives from
     #[arg(long, default_value_t = 42)]
