@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 use crate::amount::{Bytes, GpuUnits, MilliCpu};
-use crate::id::{GangId, NodeId, PodId, QueueId};
+use crate::id::{GangId, NodeId, PodId};
 use crate::model::gpu::GpuGrant;
 use crate::model::mig::MigSlices;
 use crate::model::node::Node;
 use crate::model::pod::Phase;
 use crate::model::snapshot::Snapshot;
+use crate::quota::{self, Account};
 
 /// Something that must never be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,15 +51,15 @@ pub enum Violation {
         /// What disagrees.
         what: &'static str,
     },
-    /// A queue's use isn't the sum of its pods' charges.
-    #[error("queue {queue}: used {recorded} recorded, {counted} counted")]
-    QueueUse {
+    /// A queue's account isn't what its rules and its pods come to.
+    #[error("queue {queue}: {recorded:?} recorded, {counted:?} counted")]
+    QueueAccount {
         /// The queue.
         queue: String,
         /// What the queue says.
-        recorded: GpuUnits,
+        recorded: Box<Account>,
         /// What its pods hold.
-        counted: GpuUnits,
+        counted: Box<Account>,
     },
     /// A gang's counts are wrong.
     #[error("gang {gang}: {what}")]
@@ -238,26 +239,33 @@ fn check_pods(snapshot: &Snapshot, found: &mut Vec<Violation>) {
 }
 
 fn check_queues(snapshot: &Snapshot, found: &mut Vec<Violation>) {
-    let mut counted: BTreeMap<QueueId, GpuUnits> = BTreeMap::new();
+    let n_meters = snapshot.meters().len();
+    let mut held = vec![vec![0i128; snapshot.queues.len()]; n_meters];
     for node in snapshot.nodes().iter() {
         for placement in &node.placements {
             let Some(pod) = snapshot.pod(placement.pod) else {
                 continue;
             };
-            for (queue, _) in snapshot.queue_chain(pod.spec.queue) {
-                *counted.entry(queue).or_default() += placement.grant.equivalents();
+            let (request, grant) = (&placement.request, &placement.grant);
+            let (meters, carrier) = (snapshot.meters(), pod.spec.carrier());
+            let charge = meters.charge(request, carrier, &node.shape, grant);
+            for (held, amount) in held.iter_mut().zip(charge) {
+                held[pod.spec.queue.index()] += i128::from(amount);
             }
         }
     }
-    for (id, queue) in snapshot.queues() {
-        let counted = counted.get(&id).copied().unwrap_or_default();
-        if counted != queue.used {
-            let (queue, recorded) = (queue.name.to_string(), queue.used);
-            found.push(Violation::QueueUse {
-                queue,
-                recorded,
-                counted,
-            });
+    for (meter, held) in held.iter().enumerate() {
+        let accounts = quota::recount(&snapshot.queues, meter, held);
+        for ((_, queue), counted) in snapshot.queues().zip(accounts) {
+            let recorded = *queue.account(meter);
+            if counted != recorded {
+                let queue = queue.name.to_string();
+                found.push(Violation::QueueAccount {
+                    queue,
+                    recorded: Box::new(recorded),
+                    counted: Box::new(counted),
+                });
+            }
         }
     }
 }

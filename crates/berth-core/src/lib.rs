@@ -15,6 +15,7 @@ pub mod id;
 pub mod invariant;
 pub mod limits;
 pub mod model;
+pub mod quota;
 pub mod sched;
 pub mod stream;
 pub mod time;

@@ -1,8 +1,8 @@
 //! Scheduling: which waiting pod starts where, and why the others wait.
 //!
-//! [`fit`] says what is possible, a [`policy`] says what is good, the [`index`] remembers both, the
-//! [`engine`] decides, [`cycle`] is the engine without a memory, [`explain`] tells why, and the
-//! [`scheduler`] is the loop around it all.
+//! [`turns`] says who goes first, [`fit`] what is possible, a [`policy`] what is good; the [`index`]
+//! remembers the last two, the [`engine`] decides, [`cycle`] is the engine without a memory,
+//! [`explain`] tells why, and the [`scheduler`] is the loop around it all.
 
 mod classes;
 pub mod cycle;
@@ -15,3 +15,4 @@ pub mod index;
 pub mod policy;
 pub mod profile;
 pub mod scheduler;
+pub mod turns;

@@ -17,6 +17,7 @@ use berth_core::model::draft::{Draft, NodeSpec};
 use berth_core::model::gpu::{GpuMode, GpuSpec, ModelSet};
 use berth_core::model::node::Shape;
 use berth_core::model::pod::PodSpec;
+use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::snapshot::Snapshot;
 use berth_core::sched::decisions::Decisions;
@@ -78,11 +79,11 @@ struct Churn {
 impl Cluster for Churn {
     fn observe(&mut self, index: &mut Draft, _until: Time) -> Option<Time> {
         if let Some(pod) = self.waiting.take() {
-            index.remove_pod(pod).expect("it waits");
+            index.remove_pod(pod, Time(self.clock)).expect("it waits");
         }
         if self.running.len() >= self.level {
             let oldest = self.running.pop_front().expect("the level is above zero");
-            index.remove_pod(oldest).expect("it runs");
+            index.remove_pod(oldest, Time(self.clock)).expect("it runs");
         }
         self.clock += 1;
         let total = self.tasks.iter().map(|(_, weight)| weight).sum();
@@ -175,7 +176,7 @@ fn churn(policy_name: &str, nodes: usize, level: usize) -> Scheduler<Churn> {
     }
     let churn = Churn {
         user: index.add_user("bench"),
-        queue: index.add_queue("bench", None, None).expect("shallow"),
+        queue: index.add_queue(QueueSpec::new("bench", None)).expect("shallow"),
         tasks,
         stream: Stream::from_seed(1).child("arrivals"),
         running: std::collections::VecDeque::new(),
@@ -186,11 +187,7 @@ fn churn(policy_name: &str, nodes: usize, level: usize) -> Scheduler<Churn> {
     };
     let workload = Arc::new(TargetWorkload::new(&targets, 1000));
     let policy = policy::named(policy_name).expect("it is in the catalogue");
-    let profile = Profile {
-        policy,
-        workload,
-        prices: None,
-    };
+    let profile = Profile::new(policy, workload);
     Scheduler::new(churn, index, &profile, Stream::from_seed(1))
 }
 

@@ -148,11 +148,7 @@ impl Twin {
             world.trouble(at, trouble(id));
         }
         let workload = world.target(&index).into();
-        let profile = Profile {
-            policy,
-            workload,
-            prices: None,
-        };
+        let profile = Profile::new(policy, workload);
         let engine = Engine::new(&profile);
         Ok(Self {
             world,

@@ -99,11 +99,7 @@ pub fn simulate(
     let start = world.first_arrival().unwrap_or(Time::ZERO);
     world.plan_faults(options.faults, &index, &root.child("faults"), start);
     let target = Arc::new(world.target(&index));
-    let profile = Profile {
-        policy,
-        workload: Arc::clone(&target),
-        prices: None,
-    };
+    let profile = Profile::new(policy, Arc::clone(&target));
     let end = options.until.map_or(Time::MAX, |until| start + until);
     let horizon = options.until.unwrap_or_else(|| {
         world

@@ -169,6 +169,14 @@ pub fn gpus(text: &str) -> Result<GpuUnits, Expected> {
         .ok_or("a number of GPUs (`12`, `0.5`)")
 }
 
+/// A weight: a whole number.
+///
+/// # Errors
+/// What was expected instead.
+pub fn weight(text: &str) -> Result<u32, Expected> {
+    text.parse().map_err(|_| "a weight (a whole number, `1`)")
+}
+
 /// A part of a whole, in thousandths: `0.8` is 800.
 ///
 /// # Errors

@@ -5,6 +5,7 @@
 
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::model::gpu::GpuMode;
+use berth_core::quota::Quota;
 use berth_core::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -44,15 +45,50 @@ pub struct NodeTemplate {
     pub gpu_mode: GpuMode,
 }
 
-/// A queue.
+/// A queue. What the amounts mean together is told in [`berth_core::quota`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueTemplate {
     /// Name, unique.
     pub name: String,
     /// The queue above.
     pub parent: Option<String>,
+    /// Its part among the queues beside it.
+    pub weight: u32,
+    /// Its own part of the cluster.
+    pub nominal: Option<GpuUnits>,
+    /// The most it may borrow.
+    pub borrow: Option<GpuUnits>,
+    /// The most it lends.
+    pub lend: Option<GpuUnits>,
     /// The most it may hold.
     pub limit: Option<GpuUnits>,
+}
+
+impl QueueTemplate {
+    /// A queue of weight 1 without rules of its own.
+    #[must_use]
+    pub fn new(name: impl Into<String>, parent: Option<String>) -> Self {
+        Self {
+            name: name.into(),
+            parent,
+            weight: 1,
+            nominal: None,
+            borrow: None,
+            lend: None,
+            limit: None,
+        }
+    }
+
+    /// The rules on GPUs.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        Quota {
+            nominal: self.nominal.map(GpuUnits::get),
+            borrowing_limit: self.borrow.map(GpuUnits::get),
+            lending_limit: self.lend.map(GpuUnits::get),
+            limit: self.limit.map(GpuUnits::get),
+        }
+    }
 }
 
 /// A vGPU profile.

@@ -8,7 +8,8 @@ use std::cmp::Reverse;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::amount::GpuUnits;
+use smallvec::SmallVec;
+
 use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId, UserId, VmId};
 use crate::limits;
 use crate::model::catalog::Catalog;
@@ -16,11 +17,12 @@ use crate::model::gang::Gang;
 use crate::model::gpu::{GpuGrant, GpuHealth, GpuMode};
 use crate::model::node::{Node, Placement, Readiness, Shape};
 use crate::model::pod::{Phase, Pod, PodSpec};
-use crate::model::queue::Queue;
+use crate::model::queue::{Queue, QueueSpec};
 use crate::model::snapshot::{Alike, GroupKey, PodSlot, Snapshot};
 use crate::model::vm::Vm;
+use crate::quota::{self, Account, Charge, Meter, Quota, Usage};
 use crate::sched::fit;
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 /// Why a change was refused. Nothing of it has been made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -154,32 +156,87 @@ impl Draft {
         UserId::at(self.snapshot.users.push(name.into()))
     }
 
-    /// Adds a queue below `parent`. A tree that grows downwards only can't have cycles.
+    /// Adds a queue. A tree that grows downwards only can't have cycles.
     ///
     /// # Errors
     /// If the tree would be deeper than its bound.
-    pub fn add_queue(
-        &mut self,
-        name: impl Into<Arc<str>>,
-        parent: Option<QueueId>,
-        limit: Option<GpuUnits>,
-    ) -> Result<QueueId, Refused> {
-        let name = name.into();
-        let depth = 1 + parent.map_or(0, |parent| self.queue_chain(parent).count());
+    pub fn add_queue(&mut self, spec: QueueSpec) -> Result<QueueId, Refused> {
+        let above = spec.parent.map(|parent| self.queue_chain(parent).count());
+        let depth = 1 + above.unwrap_or(0);
         if depth > limits::QUEUE_DEPTH_MAX {
             return Err(Refused::QueueTooDeep {
-                name,
+                name: spec.name,
                 depth,
                 bound: limits::QUEUE_DEPTH_MAX,
             });
         }
         let queue = Queue {
-            name,
-            parent,
-            limit,
-            used: GpuUnits::ZERO,
+            name: spec.name,
+            parent: spec.parent,
+            weight: spec.weight,
+            accounts: SmallVec::from_elem(Account::default(), self.meters.len()),
+            usage: Usage::default(),
         };
-        Ok(QueueId::at(self.snapshot.queues.push(Arc::new(queue))))
+        let id = QueueId::at(self.snapshot.queues.push(Arc::new(queue)));
+        for (meter, quota) in spec.quotas {
+            self.set_quota(id, meter, quota);
+        }
+        Ok(id)
+    }
+
+    /// Gives a queue another rule for a meter; from then on the meter counts in all queues. What is
+    /// held beyond the new rule stays where it is.
+    pub fn set_quota(&mut self, id: QueueId, meter: Meter, quota: Quota) {
+        let at = match self.meters.position(meter) {
+            Some(at) => at,
+            None => self.turn_on(meter),
+        };
+        quota::requota(&mut self.snapshot.queues, id, at, quota);
+    }
+
+    /// Gives a queue another part among those beside it.
+    pub fn set_weight(&mut self, id: QueueId, weight: u32) {
+        let queue = self.snapshot.queues.get_mut(id.index());
+        Arc::make_mut(queue.expect("queue ids are given out by this lineage")).weight = weight;
+    }
+
+    /// Sets after how long use counts half in all queues.
+    pub fn set_half_life(&mut self, half_life: Span) {
+        self.snapshot.half_life = half_life;
+    }
+
+    /// Sets what a queue has held over time: how a feed that has just started hands in what the
+    /// ledger knows.
+    pub fn set_usage(&mut self, id: QueueId, usage: Usage) {
+        let queue = self.snapshot.queues.get_mut(id.index());
+        Arc::make_mut(queue.expect("queue ids are given out by this lineage")).usage = usage;
+    }
+
+    /// Turns a meter on: every queue gets an account, and what is bound is charged.
+    fn turn_on(&mut self, meter: Meter) -> usize {
+        let at = Arc::make_mut(&mut self.snapshot.meters).turn_on(meter);
+        for index in 0..self.snapshot.queues.len() {
+            let queue = self.snapshot.queues.get_mut(index);
+            let queue = Arc::make_mut(queue.expect("the index is below the length"));
+            queue.accounts.push(Account::default());
+        }
+        let bound = self.pods().filter_map(|(id, pod)| {
+            let node = self.node(pod.node()?);
+            let placement = node.placement(id).expect("a bound pod has a placement");
+            Some((pod.spec.queue, self.charge(&pod.spec, node, placement)[at]))
+        });
+        let bound: Vec<(QueueId, i64)> = bound.collect();
+        for (queue, amount) in bound {
+            quota::charge(&mut self.snapshot.queues, queue, at, amount);
+        }
+        at
+    }
+
+    /// What a pod is charged for a place.
+    fn charge(&self, spec: &PodSpec, node: &Node, placement: &Placement) -> Charge {
+        let Placement { request, grant, .. } = placement;
+        self.meters
+            .charge(request, spec.carrier(), &node.shape, grant)
     }
 
     /// Adds a gang that starts with `members_min` pods at least.
@@ -254,7 +311,7 @@ impl Draft {
     ///
     /// # Errors
     /// If it has gone already.
-    pub fn remove_pod(&mut self, id: PodId) -> Result<Arc<Pod>, Refused> {
+    pub fn remove_pod(&mut self, id: PodId, now: Time) -> Result<Arc<Pod>, Refused> {
         if self.pod(id).is_none() {
             return Err(Refused::PodGone);
         }
@@ -264,7 +321,7 @@ impl Draft {
         Arc::make_mut(&mut self.snapshot.free_slots).push(id.slot);
         match pod.phase {
             Phase::Pending { .. } => self.dequeue(&pod.spec),
-            Phase::Bound { node, .. } => self.give_back(id, &pod.spec, node),
+            Phase::Bound { node, .. } => self.give_back(id, &pod.spec, node, now),
         }
         Ok(pod)
     }
@@ -290,11 +347,16 @@ impl Draft {
         if !fit::grant_fits(&request, &grant, target) {
             return Err(Refused::NoLongerFits);
         }
-        self.node_mut(node).charge(Placement {
-            pod: id,
-            request,
-            grant,
-        });
+        let pod = id;
+        self.place(
+            Placement {
+                pod,
+                request,
+                grant,
+            },
+            node,
+            now,
+        );
         let slot = self
             .slot_mut(id)
             .pod
@@ -305,22 +367,34 @@ impl Draft {
         let spec = pod.spec.clone();
         self.dequeue(&spec);
         self.count_bound(&spec, 1);
-        self.charge_queues(spec.queue, grant.equivalents());
         Ok(())
     }
 
     /// Charges a waiting pod's place to the node and the queues and leaves the pod's own record as
     /// it is: all that a cycle needs to know while it decides on the next pod, at a cost that
     /// doesn't grow with the number of pods. For drafts that are dropped afterwards.
-    pub(crate) fn reserve(&mut self, id: PodId, node: NodeId, grant: GpuGrant) {
-        let spec = &self.pod(id).expect("the cycle decides on what waits").spec;
-        let (queue, request) = (spec.queue, *self.catalog.task(spec.task));
-        self.node_mut(node).charge(Placement {
-            pod: id,
-            request,
-            grant,
-        });
-        self.charge_queues(queue, grant.equivalents());
+    pub(crate) fn reserve(&mut self, id: PodId, node: NodeId, grant: GpuGrant, now: Time) {
+        let pod = self.pod(id).expect("the cycle decides on what waits");
+        let request = *self.catalog.task(pod.spec.task);
+        let pod = id;
+        self.place(
+            Placement {
+                pod,
+                request,
+                grant,
+            },
+            node,
+            now,
+        );
+    }
+
+    /// Charges a pod's place to the node and the queues.
+    fn place(&mut self, placement: Placement, node: NodeId, now: Time) {
+        let pod = self.pod(placement.pod).expect("the caller has seen it");
+        let charge = self.charge(&pod.spec, self.node(node), &placement);
+        let queue = pod.spec.queue;
+        self.node_mut(node).charge(placement);
+        self.charge_queues(queue, &charge, now);
     }
 
     /// Takes a pod's place away; it waits again, from `now`.
@@ -339,7 +413,7 @@ impl Draft {
         pod.phase = Phase::Pending { since: now };
         pod.evictions = pod.evictions.saturating_add(1);
         let spec = pod.spec.clone();
-        self.give_back(id, &spec, node);
+        self.give_back(id, &spec, node, now);
         self.enqueue(id, &spec);
         Ok(node)
     }
@@ -360,6 +434,7 @@ impl Draft {
                 Alike::Task {
                     queue: spec.queue,
                     task: spec.task,
+                    carrier: spec.carrier(),
                 },
             ),
         };
@@ -408,13 +483,17 @@ impl Draft {
         self.count_pending(spec, -1);
     }
 
-    fn give_back(&mut self, id: PodId, spec: &PodSpec, node: NodeId) {
+    fn give_back(&mut self, id: PodId, spec: &PodSpec, node: NodeId, now: Time) {
         let placement = self
             .node_mut(node)
             .release(id)
             .expect("a bound pod has a placement");
         self.count_bound(spec, -1);
-        self.charge_queues(spec.queue, GpuUnits::ZERO - placement.grant.equivalents());
+        let mut charge = self.charge(spec, self.node(node), &placement);
+        for amount in &mut charge {
+            *amount = -*amount;
+        }
+        self.charge_queues(spec.queue, &charge, now);
     }
 
     fn count_pending(&mut self, spec: &PodSpec, by: i32) {
@@ -450,16 +529,21 @@ impl Draft {
             .expect("gang ids are given out by this lineage")
     }
 
-    fn charge_queues(&mut self, queue: QueueId, amount: GpuUnits) {
-        if amount.is_zero() {
+    /// Charges a queue and those above, or gives back what is negative.
+    fn charge_queues(&mut self, queue: QueueId, charge: &[i64], now: Time) {
+        if charge.iter().all(|&amount| amount == 0) {
             return;
         }
+        let half_life = self.half_life;
         let mut next = Some(queue);
         while let Some(id) = next {
             let queue = self.snapshot.queues.get_mut(id.index());
             let queue = Arc::make_mut(queue.expect("queue ids are given out by this lineage"));
-            queue.used += amount;
+            queue.usage = queue.usage_at(now, half_life);
             next = queue.parent;
+        }
+        for (meter, &amount) in charge.iter().enumerate() {
+            quota::charge(&mut self.snapshot.queues, queue, meter, amount);
         }
     }
 }

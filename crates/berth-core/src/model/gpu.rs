@@ -184,6 +184,12 @@ impl ModelSet {
         model.index() < limits::GPU_MODELS_MAX && self.0 >> model.0 & 1 == 1
     }
 
+    /// Whether `model` is the only one in the set.
+    #[must_use]
+    pub fn is_only(self, model: GpuModelId) -> bool {
+        self.len() == 1 && self.contains(model)
+    }
+
     /// Number of models in the set.
     #[must_use]
     pub fn len(self) -> u32 {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{GangId, NodeId, QueueId, TaskTypeId, UserId, VmId};
+use crate::model::snapshot::Carrier;
 use crate::time::Time;
 
 /// What a feed knows of a pod when it appears.
@@ -58,6 +59,17 @@ pub struct Pod {
     pub phase: Phase,
     /// How often it has lost its place.
     pub evictions: u32,
+}
+
+impl PodSpec {
+    /// What the pod is there for.
+    #[must_use]
+    pub fn carrier(&self) -> Carrier {
+        match self.vm {
+            Some(_) => Carrier::Machine,
+            None => Carrier::Pod,
+        }
+    }
 }
 
 impl Pod {

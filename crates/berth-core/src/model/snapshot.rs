@@ -18,6 +18,8 @@ use crate::model::node::Node;
 use crate::model::pod::Pod;
 use crate::model::queue::Queue;
 use crate::model::vm::Vm;
+use crate::quota::{self, Beside, Blocked, DEFAULT_HALF_LIFE, Meters, Usage};
+use crate::time::{Span, Time};
 
 /// Waiting pods that a cycle can't tell apart but by age, or the members of one gang.
 ///
@@ -30,6 +32,16 @@ pub struct GroupKey {
     pub alike: Alike,
 }
 
+/// What a pod is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// Its own containers.
+    Pod,
+    /// A virtual machine.
+    Machine,
+}
+
 /// What the pods of a group have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -40,6 +52,8 @@ pub enum Alike {
         queue: QueueId,
         /// The request.
         task: TaskTypeId,
+        /// What carries it.
+        carrier: Carrier,
     },
     /// The same gang.
     Gang {
@@ -49,7 +63,7 @@ pub enum Alike {
 }
 
 /// Order among waiting pods of one group: oldest first, then by name.
-pub type Age = (crate::time::Time, Arc<str>);
+pub type Age = (Time, Arc<str>);
 
 /// The pods of one group, oldest first.
 pub type Group = BTreeMap<Age, PodId>;
@@ -62,7 +76,7 @@ pub(crate) struct PodSlot {
 }
 
 /// The world at one instant.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) nodes: CowVec<Arc<Node>>,
@@ -75,9 +89,33 @@ pub struct Snapshot {
     pub(crate) stranded: Arc<std::collections::BTreeSet<GangId>>,
     pub(crate) vms: CowVec<Arc<Vm>>,
     pub(crate) queues: CowVec<Arc<Queue>>,
+    pub(crate) meters: Arc<Meters>,
+    pub(crate) half_life: Span,
     pub(crate) users: CowVec<Arc<str>>,
     /// Pods that have ever been submitted, by task type.
     pub(crate) arrivals: Arc<Vec<u64>>,
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self {
+            catalog: Arc::default(),
+            nodes: CowVec::new(),
+            pods: CowVec::new(),
+            free_slots: Arc::default(),
+            pending: Arc::default(),
+            n_pending: 0,
+            n_bound: 0,
+            gangs: CowVec::new(),
+            stranded: Arc::default(),
+            vms: CowVec::new(),
+            queues: CowVec::new(),
+            meters: Arc::default(),
+            half_life: DEFAULT_HALF_LIFE,
+            users: CowVec::new(),
+            arrivals: Arc::default(),
+        }
+    }
 }
 
 impl Snapshot {
@@ -195,6 +233,38 @@ impl Snapshot {
             .iter()
             .enumerate()
             .map(|(index, queue)| (QueueId::at(index), &**queue))
+    }
+
+    /// What queues are charged in.
+    #[must_use]
+    pub fn meters(&self) -> &Meters {
+        &self.meters
+    }
+
+    /// Whether `queue` may take `amount` more of the meter at `meter`.
+    ///
+    /// # Errors
+    /// The nearest queue on the way up that stands in the way.
+    pub fn room_for(
+        &self,
+        queue: QueueId,
+        meter: usize,
+        amount: i64,
+        beside: Beside,
+    ) -> Result<(), Blocked> {
+        quota::room_for(&self.queues, queue, meter, amount, beside)
+    }
+
+    /// Whether `taker` may have back what `holder` holds, see [`quota::reclaimable`].
+    #[must_use]
+    pub fn reclaimable(&self, taker: QueueId, holder: QueueId, meter: usize, amount: i64) -> bool {
+        quota::reclaimable(&self.queues, taker, holder, meter, amount)
+    }
+
+    /// What a queue has held over time up to `now`, faded.
+    #[must_use]
+    pub fn usage(&self, queue: QueueId, now: Time) -> Usage {
+        self.queue(queue).usage_at(now, self.half_life)
     }
 
     /// The queue and those above it, nearest first.

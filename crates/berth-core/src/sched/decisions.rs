@@ -42,7 +42,7 @@ pub struct Decisions {
     pub evictions: Vec<Evict>,
     /// Pods that get a place.
     pub binds: Vec<Bind>,
-    /// Each group that still waits, in scheduling order, with what keeps its oldest pod from
-    /// starting.
+    /// Each group that still waits, in no order of meaning, with what keeps its oldest pod from
+    /// starting; [`crate::sched::turns::in_order`] tells whose turn comes when.
     pub waiting: Vec<(GroupKey, Hindrance)>,
 }

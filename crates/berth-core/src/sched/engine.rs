@@ -1,25 +1,28 @@
 //! The engine: decides, and remembers what it has worked out.
 //!
-//! Groups of waiting pods are taken in order of priority, then age. The oldest pod of a group is
+//! Groups of waiting pods have their [turns](crate::sched::turns). The oldest pod of a group is
 //! offered to the nodes; if it finds no place, neither does the rest of its group, so the group is
 //! done for this cycle and the next one has its turn (work-conserving: whatever fits somewhere
 //! starts). A gang is tried on a draft of its own and starts with enough members at once or not at
 //! all. Invariant: what the engine remembers never changes what it decides.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 use std::ops::{Bound, Deref};
 
-use crate::amount::GpuUnits;
 use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId};
 use crate::model::draft::Draft;
-use crate::model::gpu::GpuGrant;
-use crate::model::snapshot::{Age, Alike, Group, GroupKey, Snapshot};
+use crate::model::gpu::{GpuGrant, ModelSet};
+use crate::model::node::Node;
+use crate::model::pod::PodSpec;
+use crate::model::snapshot::{Age, Alike, GroupKey, Snapshot};
+use crate::quota::{Beside, Blocked, Meter};
 use crate::sched::decisions::{Bind, Decisions, Evict, EvictCause};
 use crate::sched::explain::Hindrance;
 use crate::sched::index::ScoreIndex;
 use crate::sched::policy::{Learned, Place, Policy, Selection};
 use crate::sched::profile::Profile;
+use crate::sched::turns::{Turn, Turns};
 use crate::stream::Stream;
 use crate::time::Time;
 
@@ -30,9 +33,6 @@ pub struct Engine {
     policy: Box<dyn Policy>,
     index: ScoreIndex,
 }
-
-/// The oldest undecided pod of a group; the heap gives the highest priority, then the oldest.
-type Turn = Reverse<(Reverse<i32>, Age, GroupKey, PodId)>;
 
 /// The world as a cycle will leave it: the snapshot until something is decided that matters to the
 /// rest of the cycle, a draft over it from then on.
@@ -93,28 +93,20 @@ impl Engine {
         let mut draft = Trial::over(snapshot);
         let mut decisions = Decisions::default();
         let mended = self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);
-        let heads = draft
-            .pending()
-            .iter()
-            .filter(|(key, _)| !mended.contains(key))
-            .filter_map(|(key, group)| first_turn(key, group));
-        let mut turns: BinaryHeap<Turn> = heads.collect();
-        while let Some(Reverse((_, age, key, pod))) = turns.pop() {
+        let mut turns = self.turns(&draft, now, &mended, &mut decisions);
+        while let Some(Turn { age, key, pod, .. }) = turns.next() {
             let outcome = match key.alike {
-                Alike::Task { queue, task } => {
-                    self.offer(&draft, queue, task, stream)
-                        .map(|(node, grant)| {
-                            let next = next_of_group(&draft, &key, &age);
-                            decisions.binds.push(Bind { pod, node, grant });
-                            // Nobody looks at the draft after the very last pod.
-                            if !turns.is_empty() || next.is_some() {
-                                draft.to_mut().reserve(pod, node, grant);
-                            }
-                            next
-                        })
-                }
+                Alike::Task { .. } => self.offer(&draft, pod, stream).map(|(node, grant)| {
+                    let next = next_of_group(&draft, &key, &age);
+                    decisions.binds.push(Bind { pod, node, grant });
+                    // Nobody looks at the draft after the very last pod.
+                    if !turns.is_empty() || next.is_some() {
+                        draft.to_mut().reserve(pod, node, grant, now);
+                    }
+                    next
+                }),
                 Alike::Gang { gang } => {
-                    self.offer_gang(&mut draft, key, gang, stream)
+                    self.offer_gang(&mut draft, key, gang, now, stream)
                         .map(|(binds, rest)| {
                             decisions.binds.extend(binds);
                             decisions
@@ -125,28 +117,84 @@ impl Engine {
                 }
             };
             match outcome {
-                Ok(next) => turns.extend(next),
+                Ok(next) => turns.after_start(&draft, queue_of(&draft, pod), next),
                 Err(hindrance) => decisions.waiting.push((key, hindrance)),
             }
         }
         decisions
     }
 
+    /// The turns of this cycle. Groups that fit nowhere as things stand need none: within a cycle,
+    /// places only become fewer.
+    fn turns(
+        &mut self,
+        draft: &Snapshot,
+        now: Time,
+        mended: &BTreeSet<GroupKey>,
+        decisions: &mut Decisions,
+    ) -> Turns {
+        let alone = draft.pending().len() == 1;
+        let mut keys = Vec::with_capacity(draft.pending().len());
+        for (key, group) in draft.pending() {
+            if mended.contains(key) {
+                continue;
+            }
+            let oldest = group.values().next();
+            let hopeless = match key.alike {
+                Alike::Task { task, .. } if !alone => {
+                    let pod = *oldest.expect("a group has a pod");
+                    self.hopeless(draft, pod, task)
+                }
+                Alike::Task { .. } | Alike::Gang { .. } => None,
+            };
+            match hopeless {
+                Some(hindrance) => decisions.waiting.push((*key, hindrance)),
+                None => keys.push(*key),
+            }
+        }
+        Turns::of(self.profile.order, draft, now, keys.into_iter())
+    }
+
+    fn hopeless(&mut self, draft: &Snapshot, pod: PodId, task: TaskTypeId) -> Option<Hindrance> {
+        let spec = &draft
+            .pod(pod)
+            .expect("a waiting pod is in the snapshot")
+            .spec;
+        if let Err(hindrance) = quota_allows(draft, spec) {
+            return Some(hindrance);
+        }
+        self.index.sync(draft);
+        let fits = self.index.fits_anywhere(draft, task, &mut *self.policy);
+        (!fits).then_some(Hindrance::NoNode)
+    }
+
     /// A place for one pod, or what stands in the way.
     fn offer(
         &mut self,
         draft: &Snapshot,
-        queue: QueueId,
-        task: TaskTypeId,
+        pod: PodId,
         stream: &mut Stream,
     ) -> Result<(NodeId, GpuGrant), Hindrance> {
-        if let Some(queue) = queue_at_limit(draft, queue, task) {
-            return Err(Hindrance::QueueLimit { queue });
-        }
+        let spec = &draft
+            .pod(pod)
+            .expect("a waiting pod is in the snapshot")
+            .spec;
+        let barred = quota_allows(draft, spec)?;
         self.index.sync(draft);
-        let node = self.choose(draft, task, stream).ok_or(Hindrance::NoNode)?;
+        let node = match barred {
+            Some(Barred { models, why }) => {
+                let policy = &mut *self.policy;
+                let open = |id| !has_any(draft.node(id), models);
+                let node = self.index.best_where(draft, spec.task, policy, open);
+                node.ok_or(why)?
+            }
+            None => {
+                let node = self.choose(draft, spec.task, stream);
+                node.ok_or(Hindrance::NoNode)?
+            }
+        };
         let (catalog, target) = (draft.catalog(), draft.node(node));
-        let request = catalog.task(task);
+        let request = catalog.task(spec.task);
         let place = Place {
             catalog,
             request,
@@ -183,6 +231,7 @@ impl Engine {
         draft: &mut Trial<'_>,
         key: GroupKey,
         gang: GangId,
+        now: Time,
         stream: &mut Stream,
     ) -> Result<(Vec<Bind>, Option<Hindrance>), Hindrance> {
         let (need, members_min) = (
@@ -201,14 +250,9 @@ impl Engine {
         let mut binds = Vec::with_capacity(members.len());
         let mut hindrance = None;
         for pod in members {
-            let spec = &trial
-                .pod(pod)
-                .expect("a waiting pod is in the snapshot")
-                .spec;
-            let (queue, task) = (spec.queue, spec.task);
-            match self.offer(&trial, queue, task, stream) {
+            match self.offer(&trial, pod, stream) {
                 Ok((node, grant)) => {
-                    trial.reserve(pod, node, grant);
+                    trial.reserve(pod, node, grant, now);
                     binds.push(Bind { pod, node, grant });
                 }
                 Err(obstacle) => hindrance = hindrance.or(Some(obstacle)),
@@ -218,13 +262,13 @@ impl Engine {
         if placed >= need {
             draft.draft = Some(trial);
             let rest = hindrance.map(|hindrance| match hindrance {
-                limit @ Hindrance::QueueLimit { .. } => limit,
+                quota if quota.is_quota() => quota,
                 _ => Hindrance::GangNoRoom { placed: 0, need: 1 },
             });
             return Ok((binds, rest));
         }
         Err(match hindrance {
-            Some(limit @ Hindrance::QueueLimit { .. }) => limit,
+            Some(quota) if quota.is_quota() => quota,
             _ => Hindrance::GangNoRoom { placed, need },
         })
     }
@@ -243,7 +287,7 @@ impl Engine {
         let stranded: Vec<GangId> = draft.stranded_gangs().collect();
         for gang in stranded {
             let key = gang_key(draft, gang);
-            match self.offer_gang(draft, key, gang, stream) {
+            match self.offer_gang(draft, key, gang, now, stream) {
                 Ok((binds, rest)) => {
                     mended.insert(key);
                     decisions.binds.extend(binds);
@@ -284,12 +328,6 @@ fn bound_members(draft: &Snapshot, gang: GangId) -> Vec<PodId> {
         .collect()
 }
 
-/// The turn of the oldest pod of a group.
-fn first_turn(key: &GroupKey, group: &Group) -> Option<Turn> {
-    let (age, &pod) = group.first_key_value()?;
-    Some(Reverse((key.priority, age.clone(), *key, pod)))
-}
-
 /// The turn of the pod that comes after `age` in its group. The draft's waiting pods are those of
 /// the beginning: a place that the engine gives a single pod is reserved, not bound.
 fn next_of_group(draft: &Snapshot, key: &GroupKey, age: &Age) -> Option<Turn> {
@@ -297,20 +335,56 @@ fn next_of_group(draft: &Snapshot, key: &GroupKey, age: &Age) -> Option<Turn> {
     let (age, &pod) = group
         .range((Bound::Excluded(age), Bound::Unbounded))
         .next()?;
-    Some(Reverse((key.priority, age.clone(), *key, pod)))
+    Some(Turn::of(key, age, pod))
 }
 
-/// The nearest queue on the way up that `task` would take over its limit.
-fn queue_at_limit(draft: &Snapshot, queue: QueueId, task: TaskTypeId) -> Option<QueueId> {
-    let catalog = draft.catalog();
-    let request = catalog.task(task);
-    if !request.wants_gpu() {
-        return None;
+fn queue_of(draft: &Snapshot, pod: PodId) -> QueueId {
+    let pod = draft.pod(pod).expect("a waiting pod is in the snapshot");
+    pod.spec.queue
+}
+
+/// Models of which the queue may have no more, and why.
+struct Barred {
+    models: ModelSet,
+    why: Hindrance,
+}
+
+/// Whether the queue tree lets a pod start, and on which of the models that would do it doesn't.
+fn quota_allows(draft: &Snapshot, spec: &PodSpec) -> Result<Option<Barred>, Hindrance> {
+    let (catalog, request) = (draft.catalog(), draft.catalog().task(spec.task));
+    let demand = draft.meters().demand(catalog, request, spec.carrier());
+    for (meter, &amount) in demand.iter().enumerate() {
+        if let Err(blocked) = draft.room_for(spec.queue, meter, amount, Beside::WhatIsHeld) {
+            let ever = draft.room_for(spec.queue, meter, amount, Beside::Nothing);
+            return Err(match ever {
+                Ok(()) => blocked.into(),
+                Err(Blocked::Limit { queue } | Blocked::Borrowing { queue })
+                | Err(Blocked::Exhausted { queue }) => Hindrance::ExceedsQuota { queue },
+            });
+        }
     }
-    let charge: GpuUnits = catalog.equivalents(request);
-    let over = |limit: GpuUnits, used: GpuUnits| used + charge > limit;
-    draft
-        .queue_chain(queue)
-        .find(|(_, queue)| queue.limit.is_some_and(|limit| over(limit, queue.used)))
-        .map(|(id, _)| id)
+    let mut barred: Option<Barred> = None;
+    for (at, meter) in draft.meters().iter().enumerate() {
+        let Meter::GpuModel(model) = meter else {
+            continue;
+        };
+        if !request.wants_gpu() || !request.models.contains(model) || demand[at] > 0 {
+            continue;
+        }
+        let amount = catalog.equivalents(request).0;
+        if let Err(blocked) = draft.room_for(spec.queue, at, amount, Beside::WhatIsHeld) {
+            let models = barred.map_or(ModelSet::NONE, |barred| barred.models);
+            let models = models.with(model);
+            barred = Some(Barred {
+                models,
+                why: blocked.into(),
+            });
+        }
+    }
+    Ok(barred)
+}
+
+fn has_any(node: &Node, models: ModelSet) -> bool {
+    let mut gpus = node.shape.gpus().iter();
+    gpus.any(|gpu| models.contains(gpu.model))
 }

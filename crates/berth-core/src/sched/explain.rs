@@ -14,6 +14,7 @@ use crate::model::gpu::{GpuHealth, GpuState};
 use crate::model::node::{Node, NodeState, Readiness, Shape};
 use crate::model::request::{GpuRequest, Request};
 use crate::model::snapshot::{Alike, GroupKey, Snapshot};
+use crate::quota::Blocked;
 use crate::sched::fit;
 
 /// What keeps the oldest pod of a group from starting.
@@ -24,6 +25,21 @@ pub enum Hindrance {
     NoNode,
     /// A queue on the way up would exceed its limit.
     QueueLimit {
+        /// The nearest such queue.
+        queue: QueueId,
+    },
+    /// A queue on the way up would borrow more than it may.
+    BorrowingLimit {
+        /// The nearest such queue.
+        queue: QueueId,
+    },
+    /// All quota of the queue's tree is in use.
+    QuotaInUse {
+        /// The root of the tree.
+        queue: QueueId,
+    },
+    /// It asks for more than a queue on the way up could have, even with nothing in use.
+    ExceedsQuota {
         /// The nearest such queue.
         queue: QueueId,
     },
@@ -58,8 +74,14 @@ pub enum Reason {
     GpuUnhealthy,
     /// It would fit but for nodes that take no new work.
     NodeNotReady,
+    /// It asks for more than its queue could ever have.
+    ExceedsMaxQuota,
     /// A queue would exceed its limit.
     QueueLimit,
+    /// A queue would borrow more than it may.
+    QuotaBorrowBlocked,
+    /// All quota that its queue may draw on is in use.
+    WaitingForQuota,
     /// Its gang has yet to be submitted in full.
     GangIncomplete,
     /// There is room for a part of its gang only.
@@ -72,13 +94,54 @@ pub enum Reason {
     GpuBusy,
 }
 
+impl Hindrance {
+    /// Whether it is the queue tree that stands in the way, and not room on nodes.
+    #[must_use]
+    pub const fn is_quota(self) -> bool {
+        match self {
+            Self::QueueLimit { .. }
+            | Self::BorrowingLimit { .. }
+            | Self::QuotaInUse { .. }
+            | Self::ExceedsQuota { .. } => true,
+            Self::NoNode | Self::GangIncomplete { .. } | Self::GangNoRoom { .. } => false,
+        }
+    }
+
+    /// The reason, where it doesn't take a look at the nodes to tell.
+    #[must_use]
+    pub const fn reason(self) -> Option<Reason> {
+        match self {
+            Self::ExceedsQuota { .. } => Some(Reason::ExceedsMaxQuota),
+            Self::QueueLimit { .. } => Some(Reason::QueueLimit),
+            Self::BorrowingLimit { .. } => Some(Reason::QuotaBorrowBlocked),
+            Self::QuotaInUse { .. } => Some(Reason::WaitingForQuota),
+            Self::GangIncomplete { .. } => Some(Reason::GangIncomplete),
+            Self::GangNoRoom { placed: 1.., .. } => Some(Reason::GangNoRoom),
+            Self::NoNode | Self::GangNoRoom { placed: 0, .. } => None,
+        }
+    }
+}
+
+impl From<Blocked> for Hindrance {
+    fn from(blocked: Blocked) -> Self {
+        match blocked {
+            Blocked::Limit { queue } => Self::QueueLimit { queue },
+            Blocked::Borrowing { queue } => Self::BorrowingLimit { queue },
+            Blocked::Exhausted { queue } => Self::QuotaInUse { queue },
+        }
+    }
+}
+
 impl Reason {
     /// Every reason, in order of precedence.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
+        Self::ExceedsMaxQuota,
         Self::NeverFits,
         Self::NoMatchingGpu,
         Self::NoMatchingMode,
         Self::QueueLimit,
+        Self::QuotaBorrowBlocked,
+        Self::WaitingForQuota,
         Self::GangIncomplete,
         Self::GangNoRoom,
         Self::GpuUnhealthy,
@@ -97,7 +160,10 @@ impl Reason {
             Self::NoMatchingMode => "NoMatchingMode",
             Self::GpuUnhealthy => "GpuUnhealthy",
             Self::NodeNotReady => "NodeNotReady",
+            Self::ExceedsMaxQuota => "ExceedsMaxQuota",
             Self::QueueLimit => "QueueLimit",
+            Self::QuotaBorrowBlocked => "QuotaBorrowBlocked",
+            Self::WaitingForQuota => "WaitingForQuota",
             Self::GangIncomplete => "GangIncomplete",
             Self::GangNoRoom => "GangNoRoom",
             Self::Fragmented => "Fragmented",
@@ -121,6 +187,15 @@ impl Reason {
             Self::GpuUnhealthy => "A GPU that would do is out of order; it starts after repair.",
             Self::NodeNotReady => {
                 "A node that would do takes no work now; it starts when it is back."
+            }
+            Self::ExceedsMaxQuota => {
+                "The queue could never have this much: ask for less, or for more quota."
+            }
+            Self::QuotaBorrowBlocked => {
+                "The queue has borrowed as much as it may: it starts when work of the queue ends."
+            }
+            Self::WaitingForQuota => {
+                "All quota that the queue may draw on is in use: it starts when some is given back."
             }
             Self::QueueLimit => {
                 "The queue is at its limit: it starts when work of the queue ends or the limit rises."
@@ -341,11 +416,8 @@ fn reason_for(
     counts: &[u32; Obstacle::ALL.len()],
     wants_gpu: bool,
 ) -> Reason {
-    match hindrance {
-        Hindrance::QueueLimit { .. } => return Reason::QueueLimit,
-        Hindrance::GangIncomplete { .. } => return Reason::GangIncomplete,
-        Hindrance::GangNoRoom { placed: 1.., .. } => return Reason::GangNoRoom,
-        Hindrance::NoNode | Hindrance::GangNoRoom { placed: 0, .. } => {}
+    if let Some(reason) = hindrance.reason() {
+        return reason;
     }
     let nodes = |obstacles: &[Obstacle]| -> u32 {
         obstacles

@@ -6,6 +6,8 @@
 //! root and a changed node costs one path. Invariant: [`ScoreIndex::best`] answers as a scan over
 //! all nodes would. Not here: which pod goes first.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use crate::cow::{CowVec, Seen};
@@ -126,6 +128,48 @@ impl ScoreIndex {
             .filter(|&(_, &s)| s != NO_FIT);
         let ranks: Vec<usize> = fitting.map(|(rank, _)| rank).collect();
         ranks.into_iter().map(|rank| self.node_at[rank]).collect()
+    }
+
+    /// Whether `task` fits anywhere. [`Self::sync`] must have seen the snapshot's nodes.
+    pub fn fits_anywhere(
+        &mut self,
+        snapshot: &Snapshot,
+        task: TaskTypeId,
+        policy: &mut dyn Policy,
+    ) -> bool {
+        self.table(snapshot, task, policy).tree[1] != NO_FIT
+    }
+
+    /// The best node for `task` among those that are `open`, as [`Self::best`] would answer if there
+    /// were no others. Cost grows with the nodes that are better and closed.
+    pub fn best_where(
+        &mut self,
+        snapshot: &Snapshot,
+        task: TaskTypeId,
+        policy: &mut dyn Policy,
+        open: impl Fn(NodeId) -> bool,
+    ) -> Option<NodeId> {
+        let leaves = self.leaves();
+        self.table(snapshot, task, policy);
+        let table = self.tables[task.index()].as_ref();
+        let tree = &table.expect("it was just brought up to date").tree;
+        // Subtrees by what their best leaf has, then by their first leaf.
+        let first_leaf = |at: usize| at << (leaves.ilog2() - at.ilog2());
+        let mut heap = BinaryHeap::from([(tree[1], Reverse(first_leaf(1)), 1)]);
+        while let Some((score, Reverse(leaf), at)) = heap.pop() {
+            if score == NO_FIT {
+                return None;
+            }
+            if at >= leaves {
+                let node = self.node_at[leaf - leaves];
+                if open(node) {
+                    return Some(node);
+                }
+                continue;
+            }
+            heap.extend([2 * at, 2 * at + 1].map(|at| (tree[at], Reverse(first_leaf(at)), at)));
+        }
+        None
     }
 
     fn leaves(&self) -> usize {

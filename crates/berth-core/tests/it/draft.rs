@@ -6,6 +6,7 @@ use berth_core::invariant;
 use berth_core::model::draft::{Draft, Refused};
 use berth_core::model::gpu::{GpuGrant, GpuHealth, GpuMode, GpuSet};
 use berth_core::model::mig::MigProfileId;
+use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::GpuRequest;
 use berth_core::sched::fit;
 use berth_core::time::Time;
@@ -23,7 +24,7 @@ fn an_action_on_a_pod_that_has_gone_misses_its_successor() {
     let mut world = World::new();
     let node = world.node("n1", 1, GpuMode::TimeSlice);
     let gone = world.pod("first", 0, share(500));
-    world.draft.remove_pod(gone).expect("it waits");
+    world.draft.remove_pod(gone, Time::ZERO).expect("it waits");
     let successor = world.pod("second", 1, share(500));
     assert_eq!(gone.slot, successor.slot);
     assert_eq!(
@@ -31,7 +32,10 @@ fn an_action_on_a_pod_that_has_gone_misses_its_successor() {
         Err(Refused::PodGone)
     );
     assert_eq!(
-        world.draft.remove_pod(gone).expect_err("it has gone"),
+        world
+            .draft
+            .remove_pod(gone, Time::ZERO)
+            .expect_err("it has gone"),
         Refused::PodGone
     );
     assert!(world.draft.pod(successor).is_some());
@@ -116,10 +120,10 @@ fn giving_back_restores_every_kind_of_card() {
             .bind(pod, node, grant, Time::ZERO)
             .expect("it fits an empty node");
         assert_ne!(world.draft.node(node).state, before);
-        assert_eq!(world.draft.queue(world.root).used, grant.equivalents());
+        assert_eq!(world.draft.queue(world.root).used(), grant.equivalents());
         world.draft.evict(pod, Time::ZERO).expect("it is bound");
         assert_eq!(world.draft.node(node).state, before, "{request:?}");
-        assert_eq!(world.draft.queue(world.root).used, GpuUnits::ZERO);
+        assert_eq!(world.draft.queue(world.root).used(), GpuUnits::ZERO);
         assert_eq!(world.draft.pod(pod).map(|pod| pod.evictions), Some(1));
     }
 }
@@ -149,12 +153,12 @@ fn bounds_are_refused_with_their_name() {
     for depth in 0..16 {
         parent = Some(
             draft
-                .add_queue(format!("q{depth}"), parent, None)
+                .add_queue(QueueSpec::new(format!("q{depth}"), parent))
                 .expect("within bounds"),
         );
     }
     let text = draft
-        .add_queue("deep", parent, None)
+        .add_queue(QueueSpec::new("deep", parent))
         .expect_err("too deep")
         .to_string();
     assert!(text.contains("`deep` would be 17 levels deep"), "{text}");

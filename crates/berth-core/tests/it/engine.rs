@@ -9,6 +9,7 @@ use berth_core::limits;
 use berth_core::model::draft::Draft;
 use berth_core::model::gpu::{GpuMode, ModelSet};
 use berth_core::model::node::Readiness;
+use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::sched::cycle;
 use berth_core::sched::decisions::{Decisions, EvictCause};
@@ -207,7 +208,7 @@ fn a_queue_at_its_limit_holds_back_only_its_own() {
     let (root, limit) = (world.root, Some(GpuUnits::ONE_GPU));
     let small = world
         .draft
-        .add_queue("small", Some(root), limit)
+        .add_queue(QueueSpec::new("small", Some(root)).with_limit(limit))
         .expect("shallow");
     world.pod_in("a", 0, whole(1), 0, small, None);
     world.pod_in("b", 1, whole(1), 0, small, None);
@@ -278,11 +279,11 @@ fn what_was_learned_lives_in_the_profile_alone() {
             carry_out(&mut world.draft, &decisions, now);
             bound.extend(decisions.binds.iter().map(|bind| bind.pod));
             if decisions.binds.is_empty() {
-                world.draft.remove_pod(pod).expect("it waits");
+                world.draft.remove_pod(pod, now).expect("it waits");
             }
             if bound.len() > 9 {
                 let oldest = bound.pop_front().expect("there are ten");
-                world.draft.remove_pod(oldest).expect("it is bound");
+                world.draft.remove_pod(oldest, now).expect("it is bound");
             }
         }
         assert!(engine.profile().prices.is_some());

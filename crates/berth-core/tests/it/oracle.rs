@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use berth_core::id::{GangId, NodeId, PodId};
+use berth_core::id::{GangId, NodeId, PodId, QueueId};
 use berth_core::model::draft::Draft;
 use berth_core::model::gpu::GpuGrant;
 use berth_core::model::pod::Phase;
 use berth_core::model::snapshot::Snapshot;
+use berth_core::quota::Beside;
 use berth_core::sched::decisions::Bind;
 use berth_core::sched::fit;
 use berth_core::sched::policy::{Place, Policy};
 use berth_core::sched::profile::Profile;
+use berth_core::sched::turns::{self, Order};
 use berth_core::stream::Stream;
 use berth_core::time::Time;
 
@@ -41,12 +43,14 @@ pub(crate) fn binds(snapshot: &Snapshot, profile: &Profile, now: Time) -> Vec<Bi
     }
     let mut passed: BTreeSet<PodId> = BTreeSet::new();
     loop {
-        let mut waiting: Vec<(i32, Time, String, PodId)> = Vec::new();
+        let mut waiting: Vec<(i32, Path, Time, String, PodId)> = Vec::new();
         for (id, pod) in draft.pods() {
             if matches!(pod.phase, Phase::Pending { .. }) && !passed.contains(&id) {
                 let gang = pod.spec.gang.map(|gang| draft.gang(gang).priority);
                 let priority = gang.unwrap_or(pod.spec.priority);
-                waiting.push((-priority, pod.spec.created, pod.spec.name.to_string(), id));
+                let path = path(&draft, profile.order, pod.spec.queue, now);
+                let (created, name) = (pod.spec.created, pod.spec.name.to_string());
+                waiting.push((-priority, path, created, name, id));
             }
         }
         waiting.sort();
@@ -76,6 +80,22 @@ pub(crate) fn binds(snapshot: &Snapshot, profile: &Profile, now: Time) -> Vec<Bi
     }
 }
 
+/// What each branch from the root down to `queue` has had, with its name.
+type Path = Vec<(i64, String)>;
+
+fn path(draft: &Draft, order: Order, queue: QueueId, now: Time) -> Path {
+    let Order::FairShare { entry_penalty } = order else {
+        return Vec::new();
+    };
+    let chain = draft.queue_chain(queue).map(|(id, queue)| {
+        let had = turns::share(draft, id, entry_penalty, now);
+        (had, queue.name.to_string())
+    });
+    let mut path: Path = chain.collect();
+    path.reverse();
+    path
+}
+
 fn start_gang(
     draft: &Draft,
     gang: GangId,
@@ -103,11 +123,15 @@ fn start_gang(
 fn place(draft: &Snapshot, pod: PodId, policy: &mut dyn Policy) -> Option<(NodeId, GpuGrant)> {
     let spec = &draft.pod(pod)?.spec;
     let (catalog, request) = (draft.catalog(), draft.catalog().task(spec.task));
-    let charge = catalog.equivalents(request);
-    let over = |queue: &berth_core::model::queue::Queue| {
-        !charge.is_zero() && queue.limit.is_some_and(|limit| queue.used + charge > limit)
+    let room = |charge: &[i64]| {
+        let mut charge = charge.iter().enumerate();
+        charge.all(|(meter, &amount)| {
+            let room = draft.room_for(spec.queue, meter, amount, Beside::WhatIsHeld);
+            room.is_ok()
+        })
     };
-    if draft.queue_chain(spec.queue).any(|(_, queue)| over(queue)) {
+    let meters = draft.meters();
+    if !room(&meters.demand(catalog, request, spec.carrier())) {
         return None;
     }
     let mut best: Option<(i32, std::cmp::Reverse<&str>, NodeId)> = None;
@@ -119,6 +143,10 @@ fn place(draft: &Snapshot, pod: PodId, policy: &mut dyn Policy) -> Option<(NodeI
                 shape: &node.shape,
                 state: &node.state,
             };
+            let grant = policy.grant(&place, &mut Stream::from_seed(0));
+            if !room(&meters.charge(request, spec.carrier(), &node.shape, &grant)) {
+                continue;
+            }
             let candidate = (
                 policy.score(&place),
                 std::cmp::Reverse(&*node.name),

@@ -9,8 +9,10 @@ use berth_core::model::gpu::{GpuHealth, GpuMode, GpuSpec, ModelSet};
 use berth_core::model::mig::{self, MigProfileId};
 use berth_core::model::node::{Readiness, Shape};
 use berth_core::model::pod::PodSpec;
+use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::vgpu::{VgpuProfile, VgpuProfileId};
+use berth_core::quota::{Meter, Quota};
 use berth_core::sched::fragmentation::{TargetTask, TargetWorkload};
 use berth_core::sched::policy::Entry;
 use berth_core::sched::profile::Profile;
@@ -32,7 +34,7 @@ impl World {
         let mut draft = Draft::new();
         let user = draft.add_user("ada");
         let root = draft
-            .add_queue("root", None, None)
+            .add_queue(QueueSpec::new("root", None))
             .expect("a root is shallow");
         let catalog = draft.catalog_mut();
         let a100 = catalog.intern_model("A100").expect("the first model");
@@ -159,11 +161,7 @@ pub(crate) fn profile(policy: &'static Entry) -> Profile {
         task(1000, 4, 1),
         task(0, 0, 1),
     ];
-    Profile {
-        policy,
-        workload: Arc::new(TargetWorkload::new(&tasks, 10)),
-        prices: None,
-    }
+    Profile::new(policy, Arc::new(TargetWorkload::new(&tasks, 10)))
 }
 
 /// What happens to a random world.
@@ -249,7 +247,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         1 => Just(GpuHealth::Failed),
     ];
     prop_oneof![
-        6 => (request(), 0i32..3, 0usize..3, 1u8..5).prop_map(
+        6 => (request(), 0i32..3, 0usize..4, 1u8..5).prop_map(
             |(request, priority, queue, copies)| Event::Submit { request, priority, queue, copies }
         ),
         2 => (request(), 2u8..6, 1u8..6).prop_map(|(request, members, min)| Event::SubmitGang {
@@ -291,17 +289,35 @@ impl Random {
             world.node_with(&format!("node-{at}"), *cores, model, modes.clone());
         }
         let root = world.root;
-        let limited = |draft: &mut Draft, name: &str, parent, gpus: i64| {
-            let limit = Some(GpuUnits::ONE_GPU * gpus);
-            draft
-                .add_queue(name, Some(parent), limit)
-                .expect("a shallow tree")
+        let gpus = |gpus: i64| Some(gpus * GpuUnits::ONE_GPU.0);
+        let team = Quota {
+            nominal: gpus(3),
+            borrowing_limit: gpus(2),
+            lending_limit: None,
+            limit: gpus(4),
         };
-        let team = limited(&mut world.draft, "team", root, 4);
-        let person = limited(&mut world.draft, "person", team, 2);
+        let other = Quota {
+            nominal: gpus(5),
+            borrowing_limit: None,
+            lending_limit: gpus(2),
+            limit: None,
+        };
+        let one = Quota {
+            limit: gpus(1),
+            ..Quota::default()
+        };
+        let t4 = Meter::GpuModel(world.t4);
+        let mut add = |name: &str, parent, meter, quota| {
+            let mut spec = QueueSpec::new(name, Some(parent));
+            spec.quotas.push((meter, quota));
+            world.draft.add_queue(spec).expect("a shallow tree")
+        };
+        let team = add("team", root, Meter::Gpu, team);
+        let person = add("person", team, t4, one);
+        let other = add("other", root, Meter::Gpu, other);
         Self {
             world,
-            queues: vec![root, team, person],
+            queues: vec![root, team, person, other],
             submitted: 0,
         }
     }
@@ -341,7 +357,7 @@ impl Random {
             }
             Event::End { nth } => {
                 if let Some(pod) = self.nth_bound(*nth) {
-                    self.world.draft.remove_pod(pod).expect("it is bound");
+                    self.world.draft.remove_pod(pod, now).expect("it is bound");
                 }
             }
             Event::Evict { nth } => {

@@ -1,11 +1,11 @@
 //! What must hold after every step, worked out by brute force.
 
-use berth_core::amount::GpuUnits;
 use berth_core::id::{GangId, QueueId, TaskTypeId};
 use berth_core::invariant;
 use berth_core::model::draft::Draft;
 use berth_core::model::node::NodeState;
 use berth_core::model::snapshot::{Alike, GroupKey, Snapshot};
+use berth_core::quota::Beside;
 use berth_core::sched::decisions::Decisions;
 use berth_core::sched::explain::{self, Hindrance};
 use berth_core::sched::fit;
@@ -16,12 +16,10 @@ pub(super) fn after(index: &Draft, decisions: &Decisions) -> Result<(), String> 
     if let Some(violation) = violations.first() {
         return Err(format!("{violation} (and {} more)", violations.len() - 1));
     }
-    for (id, queue) in index.queues() {
-        if queue.limit.is_some_and(|limit| queue.used > limit) {
-            return Err(format!(
-                "queue {} holds {} of {:?}",
-                id.0, queue.used, queue.limit
-            ));
+    for (_, queue) in index.queues() {
+        let (used, limit) = (queue.used(), queue.limit());
+        if limit.is_some_and(|limit| used > limit) {
+            return Err(format!("queue {} holds {used} of {limit:?}", queue.name));
         }
     }
     if let Some(gang) = index.stranded_gangs().next() {
@@ -52,11 +50,11 @@ fn waits_rightly(index: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Resu
     let explanation = explain::explain(index, key, hindrance);
     let wrong = |what: &str| Err(format!("{key:?}: {what} ({explanation:?})"));
     match key.alike {
-        Alike::Task { queue, task } => {
-            let over = over_limit(index, queue, task, 1);
+        Alike::Task { queue, task, .. } => {
+            let over = blocked(index, queue, task, 1, Beside::WhatIsHeld);
+            let ever = blocked(index, queue, task, 1, Beside::Nothing);
             let fits = room_for(index, task, 1) == 1;
             match hindrance {
-                Hindrance::QueueLimit { .. } if !over => wrong("its queues are below their limits"),
                 Hindrance::NoNode if fits => wrong("there is room for it"),
                 Hindrance::NoNode => {
                     let counted: u32 = explanation.nodes.iter().map(|(_, n)| n).sum();
@@ -67,7 +65,18 @@ fn waits_rightly(index: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Resu
                         wrong("nodes are miscounted")
                     }
                 }
-                Hindrance::QueueLimit { .. } => Ok(()),
+                Hindrance::ExceedsQuota { .. } if ever => Ok(()),
+                Hindrance::QueueLimit { .. }
+                | Hindrance::BorrowingLimit { .. }
+                | Hindrance::QuotaInUse { .. }
+                    if over && !ever =>
+                {
+                    Ok(())
+                }
+                Hindrance::QueueLimit { .. }
+                | Hindrance::BorrowingLimit { .. }
+                | Hindrance::QuotaInUse { .. }
+                | Hindrance::ExceedsQuota { .. } => wrong("its queues have room for it"),
                 Hindrance::GangIncomplete { .. } | Hindrance::GangNoRoom { .. } => {
                     wrong("it is no gang")
                 }
@@ -78,7 +87,7 @@ fn waits_rightly(index: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Resu
                 return wrong("no such pods");
             };
             let need = needed(index, gang);
-            let over = over_limit(index, queue, task, need);
+            let over = blocked(index, queue, task, need, Beside::WhatIsHeld);
             match hindrance {
                 Hindrance::GangIncomplete { .. } if index.gang(gang).pending >= need => {
                     wrong("it is complete")
@@ -102,13 +111,11 @@ fn needed(index: &Snapshot, gang: GangId) -> u32 {
     index.gang(gang).needed_at_once()
 }
 
-fn over_limit(index: &Snapshot, queue: QueueId, task: TaskTypeId, pods: u32) -> bool {
+/// Whether the queue tree keeps `pods` of `task` out.
+fn blocked(index: &Snapshot, queue: QueueId, task: TaskTypeId, pods: u32, beside: Beside) -> bool {
     let catalog = index.catalog();
-    let charge: GpuUnits = catalog.equivalents(catalog.task(task)) * i64::from(pods);
-    let mut chain = index.queue_chain(queue);
-    chain.any(|(_, queue)| {
-        !charge.is_zero() && queue.limit.is_some_and(|limit| queue.used + charge > limit)
-    })
+    let charge = catalog.equivalents(catalog.task(task)) * i64::from(pods);
+    index.room_for(queue, 0, charge.0, beside).is_err()
 }
 
 /// How many pods of `task`, up to `most`, there is room for now. Exact, since pods that are alike

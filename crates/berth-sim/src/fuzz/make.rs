@@ -1,5 +1,7 @@
 //! Random worlds: small, crowded, and with every kind of request and trouble.
 
+use std::collections::BTreeMap;
+
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::model::gpu::GpuMode;
 use berth_core::stream::Stream;
@@ -48,10 +50,17 @@ pub(super) fn shuffled(workload: &Workload, root: &Stream) -> Workload {
     let mut stream = root.child("order");
     let mut other = workload.clone();
     shuffle(&mut other.nodes, &mut stream);
-    // Parents stay before their children: the first queue is the root of all.
-    if let Some((_, rest)) = other.queues.split_first_mut() {
-        shuffle(rest, &mut stream);
-    }
+    shuffle(&mut other.queues, &mut stream);
+    // Parents stay before their children.
+    let parents: BTreeMap<String, Option<String>> = workload
+        .queues
+        .iter()
+        .map(|queue| (queue.name.clone(), queue.parent.clone()))
+        .collect();
+    let above = |name: &String| parents[name].as_ref();
+    other.queues.sort_by_key(|queue| {
+        std::iter::successors(queue.parent.as_ref(), |&name| above(name)).count()
+    });
     shuffle(&mut other.jobs, &mut stream);
     other.jobs.sort_by_key(|job| job.arrival);
     other
@@ -122,20 +131,26 @@ fn node(at: u64, stream: &mut Stream) -> NodeTemplate {
 }
 
 fn queues(stream: &mut Stream) -> Vec<QueueTemplate> {
-    let mut limit = |most: u64| {
+    // Half of the worlds have a quota tree, the others limits at most.
+    let with_quota = stream.below(2) == 0;
+    let mut amount = |most: u64, often: bool| {
         let tenths = i64::try_from(stream.below(most * 10)).expect("small");
-        (stream.below(2) == 0).then(|| GpuUnits(tenths * 1_000))
+        (often && stream.below(2) == 0).then(|| GpuUnits(tenths * 1_000))
     };
-    let queue = |name: &str, parent: Option<&str>, limit| QueueTemplate {
-        name: name.to_owned(),
-        parent: parent.map(str::to_owned),
-        limit,
+    let mut queue = |name: &str, parent: Option<&str>, most| QueueTemplate {
+        weight: 1 + u32::try_from(name.len() % 3).expect("small"),
+        nominal: amount(most / 2, with_quota),
+        borrow: amount(most / 2, with_quota && parent.is_some()),
+        lend: amount(most / 2, with_quota),
+        limit: amount(most, true),
+        ..QueueTemplate::new(name, parent.map(str::to_owned))
     };
     vec![
-        queue("root", None, limit(60)),
-        queue("a", Some("root"), limit(20)),
-        queue("b", Some("root"), limit(20)),
-        queue("c", Some("root"), None),
+        queue("root", None, 60),
+        queue("a", Some("root"), 20),
+        queue("b", Some("root"), 20),
+        queue("a/inner", Some("a"), 20),
+        queue("c", Some("root"), 60),
     ]
 }
 

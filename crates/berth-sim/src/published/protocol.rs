@@ -10,6 +10,7 @@ use berth_core::model::draft::{Draft, NodeSpec, Refused};
 use berth_core::model::gpu::{GpuMode, GpuSpec, ModelSet};
 use berth_core::model::node::Shape;
 use berth_core::model::pod::PodSpec;
+use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::snapshot::Snapshot;
 use berth_core::sched::decisions::Decisions;
@@ -127,16 +128,12 @@ pub fn run(
     let workload = arrivals::target(&inputs.pods, |spec| {
         models(index.catalog(), spec).expect("every spelling was interned with its pod")
     });
-    let profile = Profile {
-        policy,
-        workload: Arc::new(workload),
-        prices: None,
-    };
+    let profile = Profile::new(policy, Arc::new(workload));
     let mut fragmentation = Fragmentation::new(&profile, &index);
     let mut measures = Measures::new(inputs.gpus);
     let experiment = Experiment {
         user: index.add_user("openb"),
-        queue: index.add_queue("openb", None, None)?,
+        queue: index.add_queue(QueueSpec::new("openb", None))?,
         tasks: order.iter().map(|&at| tasks[at]).collect(),
         next: 0,
         waiting: None,
@@ -184,7 +181,7 @@ struct Experiment {
 impl Cluster for Experiment {
     fn observe(&mut self, index: &mut Draft, _until: Time) -> Option<Time> {
         if let Some(failed) = self.waiting.take() {
-            index.remove_pod(failed).expect("the pod still waits");
+            index.remove_pod(failed, Time::ZERO).expect("the pod still waits");
         }
         let task = *self.tasks.get(self.next)?;
         let now = Time(i64::try_from(self.next).expect("lists are bounded"));

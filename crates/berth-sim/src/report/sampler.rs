@@ -159,16 +159,14 @@ pub(crate) fn reasons(
                 oldest.map(|pod| pod.spec.task)
             }
         };
-        let partly = matches!(hindrance, Hindrance::GangNoRoom { placed: 1.., .. });
-        let token = match (hindrance, known.get(&(task, partly))) {
-            (Hindrance::QueueLimit { .. }, _) => Reason::QueueLimit.token(),
-            (Hindrance::GangIncomplete { .. }, _) => Reason::GangIncomplete.token(),
-            (_, Some(reason)) => reason.token(),
-            (_, None) if explanations_left == 0 => NOT_ASSESSED,
-            (_, None) => {
+        let token = match (hindrance.reason(), known.get(&task)) {
+            (Some(reason), _) => reason.token(),
+            (None, Some(reason)) => reason.token(),
+            (None, None) if explanations_left == 0 => NOT_ASSESSED,
+            (None, None) => {
                 explanations_left -= 1;
                 let reason = explain::explain(index, key, *hindrance).reason;
-                known.insert((task, partly), reason);
+                known.insert(task, reason);
                 reason.token()
             }
         };

@@ -153,13 +153,16 @@ impl Block {
 
     fn queue(&mut self, name: &str, mut words: Words<'_>) -> Result<(), Wrong> {
         let parent = words.take("parent").map(str::to_owned);
-        let limit = words.value("limit", units::gpus)?;
+        let queue = QueueTemplate {
+            weight: words.value("weight", units::weight)?.unwrap_or(1),
+            nominal: words.value("nominal", units::gpus)?,
+            borrow: words.value("borrow", units::gpus)?,
+            lend: words.value("lend", units::gpus)?,
+            limit: words.value("limit", units::gpus)?,
+            ..QueueTemplate::new(name, parent)
+        };
         words.finish()?;
-        self.scenario.workload.queues.push(QueueTemplate {
-            name: name.to_owned(),
-            parent,
-            limit,
-        });
+        self.scenario.workload.queues.push(queue);
         Ok(())
     }
 

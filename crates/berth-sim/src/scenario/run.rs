@@ -71,11 +71,7 @@ fn play(
         };
         world.trouble(befalls.at, trouble);
     }
-    let profile = Profile {
-        policy,
-        workload: world.target(&index).into(),
-        prices: None,
-    };
+    let profile = Profile::new(policy, world.target(&index).into());
     let stream = Stream::from_seed(0).child("policy");
     let mut scheduler = Scheduler::new(world, index, &profile, stream);
     let mut cycles = 0;

@@ -36,6 +36,9 @@ const HABITS: [Habit; 4] = [
     Habit::Machine,
 ];
 
+/// The queue above all others.
+const ROOT: &str = "site";
+
 /// One user at work.
 struct Person<'a> {
     site: &'a Site,
@@ -47,23 +50,18 @@ struct Person<'a> {
     jobs: Vec<Job>,
 }
 
-/// The queue tree: faculties, teams with a limit, users with a limit.
+/// The queue tree: the site, faculties, teams with a limit, users with a limit.
 pub(super) fn queues(site: &Site) -> Vec<QueueTemplate> {
     let gpus = |n: u32| Some(GpuUnits::ONE_GPU * i64::from(n));
-    let mut queues = Vec::new();
+    let mut queues = vec![QueueTemplate::new(ROOT, None)];
     for faculty in 0..site.faculties {
         let name = faculty_name(faculty);
-        queues.push(QueueTemplate {
-            name: name.clone(),
-            parent: None,
-            limit: None,
-        });
+        queues.push(QueueTemplate::new(name.clone(), Some(ROOT.to_owned())));
         for team in 0..site.teams_each {
             let (name, parent) = (format!("{name}/team-{}", team + 1), Some(name.clone()));
             queues.push(QueueTemplate {
-                name,
-                parent,
                 limit: gpus(site.team_limit_gpus),
+                ..QueueTemplate::new(name, parent)
             });
         }
     }
@@ -72,9 +70,8 @@ pub(super) fn queues(site: &Site) -> Vec<QueueTemplate> {
         let name = format!("{team}/{}", user_name(user));
         let limit = gpus(site.user_limit_gpus);
         queues.push(QueueTemplate {
-            name,
-            parent: Some(team),
             limit,
+            ..QueueTemplate::new(name, Some(team))
         });
     }
     queues

@@ -25,7 +25,7 @@ of the format `json`.
 | nodes | `name`, `cpu`, `memory` | `gpus`, `model`, `gpu_memory`, `mode`, `pods` |
 | jobs | `name`, `user`, `queue`, `arrival`, `cpu`, `memory`, `gpu` | `run`, `kind`, `priority`, \
 `pods`, `pods_min`, `models` (`A100|H100`), `busy` |
-| queues | `name` | `parent`, `limit` |
+| queues | `name` | `parent`, `weight`, `nominal`, `borrow`, `lend`, `limit` |
 
 ```csv
 name,user,queue,arrival,run,cpu,memory,gpu
@@ -68,13 +68,14 @@ pub fn read(files: &[File<'_>]) -> Result<Workload, ReadError> {
     let queue_rows = if queues.bytes.is_empty() {
         Vec::new()
     } else {
-        each(queues, &["name"], &["parent", "limit"], queue)?
+        each(queues, &["name"], QUEUE_OPTIONAL, queue)?
     };
     let name = format!("csv:{}", jobs.name);
     native::assemble(jobs, name, node_rows, queue_rows, Vec::new(), job_rows)
 }
 
 const NODE_OPTIONAL: &[&str] = &["gpus", "model", "gpu_memory", "mode", "pods"];
+const QUEUE_OPTIONAL: &[&str] = &["parent", "weight", "nominal", "borrow", "lend", "limit"];
 const JOB_REQUIRED: &[&str] = &["name", "user", "queue", "arrival", "cpu", "memory", "gpu"];
 const JOB_OPTIONAL: &[&str] = &[
     "run", "kind", "priority", "pods", "pods_min", "models", "busy",
@@ -150,10 +151,14 @@ fn job(row: &Row<'_>) -> Result<Job, ReadError> {
 
 fn queue(row: &Row<'_>) -> Result<QueueTemplate, ReadError> {
     let parent = row.text("parent");
+    let parent = (!parent.is_empty()).then(|| parent.to_owned());
     Ok(QueueTemplate {
-        name: row.name("name")?.to_owned(),
-        parent: (!parent.is_empty()).then(|| parent.to_owned()),
+        weight: optional(row, "weight", units::weight)?.unwrap_or(1),
+        nominal: optional(row, "nominal", units::gpus)?,
+        borrow: optional(row, "borrow", units::gpus)?,
+        lend: optional(row, "lend", units::gpus)?,
         limit: optional(row, "limit", units::gpus)?,
+        ..QueueTemplate::new(row.name("name")?, parent)
     })
 }
 

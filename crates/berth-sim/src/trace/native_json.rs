@@ -209,7 +209,16 @@ impl TryFrom<u64> for GpuCount {
 struct RawQueue {
     name: String,
     parent: Option<String>,
+    #[serde(default = "one")]
+    weight: u32,
+    nominal: Option<Of<Limit>>,
+    borrow: Option<Of<Limit>>,
+    lend: Option<Of<Limit>>,
     limit: Option<Of<Limit>>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -259,10 +268,15 @@ impl From<RawNode> for NodeTemplate {
 
 impl From<RawQueue> for QueueTemplate {
     fn from(raw: RawQueue) -> Self {
+        let gpus = |amount: Option<Of<Limit>>| amount.map(|amount| amount.0);
         Self {
             name: raw.name,
             parent: raw.parent,
-            limit: raw.limit.map(|limit| limit.0),
+            weight: raw.weight,
+            nominal: gpus(raw.nominal),
+            borrow: gpus(raw.borrow),
+            lend: gpus(raw.lend),
+            limit: gpus(raw.limit),
         }
     }
 }

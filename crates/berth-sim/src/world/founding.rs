@@ -14,6 +14,7 @@ use berth_core::model::draft::{Draft, NodeSpec, Refused};
 use berth_core::model::gpu::{GpuMode, GpuSpec, ModelSet};
 use berth_core::model::mig::MigProfileId;
 use berth_core::model::node::Shape;
+use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request, RequestError};
 use berth_core::model::vgpu::{VgpuProfile, VgpuProfileId};
 use berth_core::time::{Span, Time};
@@ -176,14 +177,7 @@ impl Names {
             Some(&known) => known,
             None => {
                 let name = job.queue.clone();
-                self.add_queue(
-                    &QueueTemplate {
-                        name,
-                        parent: None,
-                        limit: None,
-                    },
-                    draft,
-                )?
+                self.add_queue(&QueueTemplate::new(name, None), draft)?
             }
         };
         Ok(Planned {
@@ -368,8 +362,12 @@ impl Names {
             })?),
         };
         let name: Arc<str> = queue.name.as_str().into();
+        let spec = QueueSpec {
+            weight: queue.weight,
+            ..QueueSpec::new(Arc::clone(&name), parent)
+        };
         let id = draft
-            .add_queue(Arc::clone(&name), parent, queue.limit)
+            .add_queue(spec.with_gpus(queue.quota()))
             .map_err(|refused| wrong(refused.to_string()))?;
         self.queues.insert(name, id);
         Ok(id)
