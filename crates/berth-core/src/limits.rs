@@ -41,5 +41,15 @@ pub const NODE_STATES_MAX: usize = 1 << 14;
 /// Scores remembered by node state and task type before the memory of them starts afresh: 64 MB.
 pub const SCORE_CELLS_MAX: usize = 1 << 24;
 
+/// Looks at a node that a cycle takes to make room by evictions: about a second.
+pub const EVICTION_STEPS_MAX: usize = 1 << 20;
+
+/// Groups that a cycle tries to make room for, in the order of turns.
+pub const EVICTION_ATTEMPTS_MAX: usize = 256;
+
+/// Candidates on one node up to which every set of victims is tried; beyond, victims are let off one
+/// by one.
+pub const EVICTION_EXACT_UNITS_MAX: usize = 8;
+
 /// Entries of the log of changed nodes before tables that lag behind are rebuilt instead.
 pub const CHANGE_LOG_MAX: usize = 1 << 20;

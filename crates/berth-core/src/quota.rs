@@ -9,6 +9,6 @@ mod tree;
 mod usage;
 
 pub use meter::{Charge, Meter, Meters};
-pub use tree::{Account, Beside, Blocked, Quota, reclaimable, room_for};
+pub use tree::{Account, Beside, Blocked, Quota, entitled, reclaimable, room_for};
 pub(crate) use tree::{charge, recount, requota};
 pub use usage::{DEFAULT_HALF_LIFE, Usage};

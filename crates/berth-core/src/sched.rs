@@ -14,5 +14,6 @@ pub mod fragmentation;
 pub mod index;
 pub mod policy;
 pub mod profile;
+pub mod room;
 pub mod scheduler;
 pub mod turns;

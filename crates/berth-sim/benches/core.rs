@@ -16,7 +16,7 @@ use berth_core::id::{PodId, QueueId, TaskTypeId, UserId};
 use berth_core::model::draft::{Draft, NodeSpec};
 use berth_core::model::gpu::{GpuMode, GpuSpec, ModelSet};
 use berth_core::model::node::Shape;
-use berth_core::model::pod::PodSpec;
+use berth_core::model::pod::{PodSpec, Preempts};
 use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::snapshot::Snapshot;
@@ -99,6 +99,7 @@ impl Cluster for Churn {
             queue: self.queue,
             task: chosen.expect("the draw is below the total").0,
             priority: 0,
+            preempts: Preempts::Never,
             created: Time(self.clock),
             gang: None,
             vm: None,
@@ -106,6 +107,8 @@ impl Cluster for Churn {
         self.waiting = Some(index.add_pod(spec).expect("bounded"));
         Some(Time(self.clock))
     }
+
+    fn pass(&mut self, _now: Time) {}
 
     fn act(&mut self, _index: &Snapshot, decisions: &Decisions, _now: Time) {
         for bind in &decisions.binds {
@@ -176,7 +179,9 @@ fn churn(policy_name: &str, nodes: usize, level: usize) -> Scheduler<Churn> {
     }
     let churn = Churn {
         user: index.add_user("bench"),
-        queue: index.add_queue(QueueSpec::new("bench", None)).expect("shallow"),
+        queue: index
+            .add_queue(QueueSpec::new("bench", None))
+            .expect("shallow"),
         tasks,
         stream: Stream::from_seed(1).child("arrivals"),
         running: std::collections::VecDeque::new(),
@@ -228,6 +233,7 @@ fn events() -> f64 {
         queue: "bench".to_owned(),
         kind: JobKind::Batch,
         priority: 0,
+        preempts: Preempts::Never,
         arrival: Time(at * 1000),
         run: Some(Span::from_secs(500 + at % 67)),
         pods: 1,

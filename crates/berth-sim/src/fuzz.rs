@@ -12,7 +12,7 @@ use berth_core::sched::cycle;
 use berth_core::sched::decisions::Decisions;
 use berth_core::sched::engine::Engine;
 use berth_core::sched::policy::{Entry, POLICIES};
-use berth_core::sched::profile::Profile;
+use berth_core::sched::profile::{Effort, Profile};
 use berth_core::sched::scheduler::Cluster;
 use berth_core::stream::Stream;
 use berth_core::time::{Span, Time};
@@ -71,6 +71,8 @@ struct Twin {
     index: Draft,
     engine: Engine,
     stream: Stream,
+    /// When to decide even if nothing happens.
+    wake_at: Time,
 }
 
 /// Plays the world of `seed`.
@@ -155,30 +157,34 @@ impl Twin {
             index,
             engine,
             stream: root.child("draws"),
+            wake_at: Time::MAX,
         })
     }
 
-    /// One turn of the loop, as the core's scheduler makes it, with a cold engine beside it.
+    /// One turn of the loop, as the core's scheduler makes it, with a cold engine beside it. Every
+    /// cycle may evict: the loop's own pace is a matter of cost.
     fn step(&mut self) -> Result<Option<(Time, Decisions)>, String> {
-        let Some(now) = self.world.observe(&mut self.index, Time::MAX) else {
-            return Ok(None);
+        let now = match self.world.observe(&mut self.index, self.wake_at) {
+            Some(now) => now,
+            None if self.wake_at == Time::MAX => return Ok(None),
+            None => {
+                self.world.pass(self.wake_at);
+                self.wake_at
+            }
         };
         let mut cold_stream = self.stream.clone();
         // A policy that learns goes on from what it has learned; the rest is memory only.
-        let cold = cycle::run(&self.index, &self.engine.profile(), now, &mut cold_stream);
-        let decisions = self.engine.run(&self.index, now, &mut self.stream);
+        let (profile, effort) = (self.engine.profile(), Effort::MakeRoom);
+        let cold = cycle::run(&self.index, &profile, effort, now, &mut cold_stream);
+        let decisions = self.engine.run(&self.index, effort, now, &mut self.stream);
         if cold != decisions {
             return Err("an engine with a memory decides otherwise than one without".to_owned());
         }
-        for evict in &decisions.evictions {
-            self.index
-                .evict(evict.pod, now)
-                .map_err(|refused| format!("eviction: {refused}"))?;
-        }
-        for bind in &decisions.binds {
-            let bound = self.index.bind(bind.pod, bind.node, bind.grant, now);
-            bound.map_err(|refused| format!("bind: {refused}"))?;
-        }
+        self.wake_at = match decisions.evictions.is_empty() {
+            true => decisions.retry_at.unwrap_or(Time::MAX),
+            false => now + Span::from_secs(1),
+        };
+        decisions.apply(&mut self.index, now);
         self.world.act(&self.index, &decisions, now);
         Ok(Some((now, decisions)))
     }

@@ -12,6 +12,8 @@
 //! job j1 x16 gpu=0.5 run=10m       16 pods, submitted at t=0
 //! job g x4 gang gpu=1 t=1m times=60 every=15s    60 gangs of 4: g-01 to g-60
 //! at 5m fail n1:3                  lose, drain, cordon, return NODE; fail, repair NODE:GPU
+//! evictions min-runtime=0s max=3   or `evictions off`
+//! order fifo                       or `fair-share`
 //! policy fgd
 //! expect 0s running=16 pending=0 card-max-tenants=2
 //! expect 5m j1.running>=14 j1.reason=GpuUnhealthy
@@ -20,6 +22,8 @@
 //!
 //! Not here: files; the caller finds and opens them.
 
+use berth_core::sched::room::EvictionRules;
+use berth_core::sched::turns::Order;
 use berth_core::time::Time;
 
 use crate::workload::Workload;
@@ -43,6 +47,10 @@ pub struct Scenario {
     pub troubles: Vec<Befalls>,
     /// The one policy that it is about; `None` for all of them.
     pub policy: Option<String>,
+    /// When work may lose its place to other work.
+    pub evictions: Option<EvictionRules>,
+    /// Whose turn it is.
+    pub order: Order,
     /// What must hold, by time.
     pub expectations: Vec<Expectation>,
 }

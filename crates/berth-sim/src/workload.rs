@@ -5,6 +5,7 @@
 
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::model::gpu::GpuMode;
+use berth_core::model::pod::Preempts;
 use berth_core::quota::Quota;
 use berth_core::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -131,6 +132,8 @@ pub struct Job {
     pub kind: JobKind,
     /// Higher goes first.
     pub priority: i32,
+    /// Whose place it may take for that.
+    pub preempts: Preempts,
     /// When it is submitted.
     pub arrival: Time,
     /// How long it runs once started; `None` runs to the end of the world.

@@ -410,10 +410,16 @@ impl Cluster for World {
         Some(now)
     }
 
+    fn pass(&mut self, now: Time) {
+        self.tally.advance(now);
+    }
+
     fn act(&mut self, index: &Snapshot, decisions: &Decisions, now: Time) {
         for evict in &decisions.evictions {
             let cause = match evict.cause {
                 EvictCause::GangStranded => Cause::GangStranded,
+                EvictCause::Preempted => Cause::Preempted,
+                EvictCause::Reclaimed => Cause::Reclaimed,
             };
             self.lose_place(index, evict.pod, cause, now);
         }

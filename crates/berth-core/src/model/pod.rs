@@ -11,6 +11,18 @@ use crate::id::{GangId, NodeId, QueueId, TaskTypeId, UserId, VmId};
 use crate::model::snapshot::Carrier;
 use crate::time::Time;
 
+/// Whose place a pod may take because of its priority. What belongs to its queue it may claim back
+/// in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preempts {
+    /// Nobody's: priority decides about turns alone.
+    #[default]
+    Never,
+    /// That of work of lower priority.
+    LowerPriority,
+}
+
 /// What a feed knows of a pod when it appears.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodSpec {
@@ -24,6 +36,8 @@ pub struct PodSpec {
     pub task: TaskTypeId,
     /// Higher goes first.
     pub priority: i32,
+    /// Whose place it may take for that.
+    pub preempts: Preempts,
     /// When it was submitted.
     pub created: Time,
     /// The gang that it starts with, if any.

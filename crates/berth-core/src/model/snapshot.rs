@@ -255,6 +255,12 @@ impl Snapshot {
         quota::room_for(&self.queues, queue, meter, amount, beside)
     }
 
+    /// Whether `queue` has `amount` more of its own to claim, see [`quota::entitled`].
+    #[must_use]
+    pub fn entitled(&self, queue: QueueId, meter: usize, amount: i64) -> bool {
+        quota::entitled(&self.queues, queue, meter, amount)
+    }
+
     /// Whether `taker` may have back what `holder` holds, see [`quota::reclaimable`].
     #[must_use]
     pub fn reclaimable(&self, taker: QueueId, holder: QueueId, meter: usize, amount: i64) -> bool {

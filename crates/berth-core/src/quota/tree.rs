@@ -95,6 +95,16 @@ pub enum Blocked {
     },
 }
 
+impl Blocked {
+    /// The queue that stands in the way.
+    #[must_use]
+    pub const fn queue(self) -> QueueId {
+        match self {
+            Self::Limit { queue } | Self::Borrowing { queue } | Self::Exhausted { queue } => queue,
+        }
+    }
+}
+
 type Queues = CowVec<Arc<Queue>>;
 
 fn queue(queues: &Queues, id: QueueId) -> &Queue {
@@ -236,6 +246,24 @@ pub(crate) fn recount(queues: &Queues, meter: usize, held: &[i128]) -> Vec<Accou
         above.nominals += below.nominals;
     }
     accounts
+}
+
+/// Whether `taker` could have `amount` more without some branch that it belongs to holding more than
+/// its own: without that, nothing is [`reclaimable`] for it.
+#[must_use]
+pub fn entitled(queues: &Queues, taker: QueueId, meter: usize, amount: i64) -> bool {
+    let mut rest = i128::from(amount);
+    let mut next = Some(taker);
+    while let Some(id) = next {
+        let queue = queue(queues, id);
+        let account = queue.account(meter);
+        if queue.parent.is_some() && account.drawn + rest <= account.total {
+            return true;
+        }
+        rest = (account.drawn + rest - account.kept()).max(0) - account.overflow();
+        next = queue.parent;
+    }
+    false
 }
 
 /// Whether `taker`, which wants `amount` more, may have what `holder` holds: below the lowest queue

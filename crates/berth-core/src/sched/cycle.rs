@@ -3,7 +3,7 @@
 use crate::model::snapshot::Snapshot;
 use crate::sched::decisions::Decisions;
 use crate::sched::engine::Engine;
-use crate::sched::profile::Profile;
+use crate::sched::profile::{Effort, Profile};
 use crate::stream::Stream;
 use crate::time::Time;
 
@@ -12,6 +12,12 @@ use crate::time::Time;
 /// This is the definition of a cycle. An [`Engine`] kept across cycles answers the same, only
 /// faster; property tests hold the two together.
 #[must_use]
-pub fn run(snapshot: &Snapshot, profile: &Profile, now: Time, stream: &mut Stream) -> Decisions {
-    Engine::new(profile).run(snapshot, now, stream)
+pub fn run(
+    snapshot: &Snapshot,
+    profile: &Profile,
+    effort: Effort,
+    now: Time,
+    stream: &mut Stream,
+) -> Decisions {
+    Engine::new(profile).run(snapshot, effort, now, stream)
 }

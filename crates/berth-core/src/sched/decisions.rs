@@ -3,9 +3,11 @@
 use serde::Serialize;
 
 use crate::id::{NodeId, PodId};
+use crate::model::draft::Draft;
 use crate::model::gpu::GpuGrant;
 use crate::model::snapshot::GroupKey;
 use crate::sched::explain::Hindrance;
+use crate::time::Time;
 
 /// A waiting pod gets a place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,6 +27,8 @@ pub struct Evict {
     pub pod: PodId,
     /// Why.
     pub cause: EvictCause,
+    /// Whose start it makes possible, or a member of whose gang.
+    pub by: Option<PodId>,
 }
 
 /// Why a bound pod loses its place.
@@ -33,6 +37,10 @@ pub struct Evict {
 pub enum EvictCause {
     /// Its gang has lost members and can't be made whole now, so what it holds serves nobody.
     GangStranded,
+    /// Work of higher priority has its place.
+    Preempted,
+    /// Its queue held more than its own quota, and whose quota it was has its place.
+    Reclaimed,
 }
 
 /// All that one cycle decides, in the order of deciding.
@@ -45,4 +53,25 @@ pub struct Decisions {
     /// Each group that still waits, in no order of meaning, with what keeps its oldest pod from
     /// starting; [`crate::sched::turns::in_order`] tells whose turn comes when.
     pub waiting: Vec<(GroupKey, Hindrance)>,
+    /// When it may help to try evictions again although nothing has happened.
+    pub retry_at: Option<Time>,
+}
+
+impl Decisions {
+    /// Carries the decisions out in `draft`, evictions first.
+    ///
+    /// # Panics
+    /// If they were not made for what `draft` shows.
+    pub fn apply(&self, draft: &mut Draft, now: Time) {
+        for evict in &self.evictions {
+            draft
+                .evict(evict.pod, now)
+                .expect("a cycle evicts only what is bound");
+        }
+        for bind in &self.binds {
+            draft
+                .bind(bind.pod, bind.node, bind.grant, now)
+                .expect("a cycle binds only what waits and fits");
+        }
+    }
 }

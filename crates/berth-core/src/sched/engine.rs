@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, Deref};
 
 use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId};
+use crate::limits;
 use crate::model::draft::Draft;
 use crate::model::gpu::{GpuGrant, ModelSet};
 use crate::model::node::Node;
@@ -19,10 +20,12 @@ use crate::model::snapshot::{Age, Alike, GroupKey, Snapshot};
 use crate::quota::{Beside, Blocked, Meter};
 use crate::sched::decisions::{Bind, Decisions, Evict, EvictCause};
 use crate::sched::explain::Hindrance;
+use crate::sched::fit;
 use crate::sched::index::ScoreIndex;
 use crate::sched::policy::{Learned, Place, Policy, Selection};
-use crate::sched::profile::Profile;
-use crate::sched::turns::{Turn, Turns};
+use crate::sched::profile::{Effort, Profile};
+use crate::sched::room::{EvictionRules, Made, Search, Taker};
+use crate::sched::turns::{self, Turn, Turns};
 use crate::stream::Stream;
 use crate::time::Time;
 
@@ -60,6 +63,30 @@ impl Deref for Trial<'_> {
     }
 }
 
+/// What has been decided on before the turns of a cycle begin.
+enum Settled {
+    /// Gangs that were made whole.
+    Groups(BTreeSet<GroupKey>),
+    /// Pods that have just lost their places.
+    Pods(BTreeSet<PodId>),
+}
+
+impl Settled {
+    fn is_mended(&self, key: &GroupKey) -> bool {
+        match self {
+            Self::Groups(mended) => mended.contains(key),
+            Self::Pods(_) => false,
+        }
+    }
+
+    fn is_evicted(&self, pod: PodId) -> bool {
+        match self {
+            Self::Groups(_) => false,
+            Self::Pods(evicted) => evicted.contains(&pod),
+        }
+    }
+}
+
 impl Engine {
     /// An engine that has seen nothing yet.
     #[must_use]
@@ -83,7 +110,13 @@ impl Engine {
 
     /// Decides what starts where. Answers exactly as [`crate::sched::cycle::run`] with the
     /// [profile](Self::profile) of that moment.
-    pub fn run(&mut self, snapshot: &Snapshot, now: Time, stream: &mut Stream) -> Decisions {
+    pub fn run(
+        &mut self,
+        snapshot: &Snapshot,
+        effort: Effort,
+        now: Time,
+        stream: &mut Stream,
+    ) -> Decisions {
         if self.policy.learn(snapshot) == Learned::NewScores {
             self.index.forget_scores();
         }
@@ -93,8 +126,28 @@ impl Engine {
         let mut draft = Trial::over(snapshot);
         let mut decisions = Decisions::default();
         let mended = self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);
-        let mut turns = self.turns(&draft, now, &mended, &mut decisions);
+        self.place(draft, &Settled::Groups(mended), now, stream, &mut decisions);
+        if let (Effort::MakeRoom, Some(rules)) = (effort, self.profile.evictions) {
+            self.make_room(snapshot, rules, now, stream, &mut decisions);
+        }
+        decisions
+    }
+
+    /// Gives away what is free in `draft`, turn by turn.
+    fn place(
+        &mut self,
+        mut draft: Trial<'_>,
+        settled: &Settled,
+        now: Time,
+        stream: &mut Stream,
+        decisions: &mut Decisions,
+    ) {
+        let mut turns = self.turns(&draft, now, settled, decisions);
         while let Some(Turn { age, key, pod, .. }) = turns.next() {
+            if settled.is_evicted(pod) {
+                decisions.waiting.push((key, Hindrance::Evicted));
+                continue;
+            }
             let outcome = match key.alike {
                 Alike::Task { .. } => self.offer(&draft, pod, stream).map(|(node, grant)| {
                     let next = next_of_group(&draft, &key, &age);
@@ -121,7 +174,124 @@ impl Engine {
                 Err(hindrance) => decisions.waiting.push((key, hindrance)),
             }
         }
-        decisions
+    }
+
+    /// Makes room for those who found none, in the order of turns, where the rules allow it.
+    fn make_room(
+        &mut self,
+        snapshot: &Snapshot,
+        rules: EvictionRules,
+        now: Time,
+        stream: &mut Stream,
+        decisions: &mut Decisions,
+    ) {
+        let mut draft = Draft::over(snapshot);
+        decisions.apply(&mut draft, now);
+        let mut search = Search::new(rules, now);
+        let hopeful = decisions.waiting.iter().filter(|(key, hindrance)| {
+            let taker = taker_of(&draft, key);
+            evictions_may_help(*hindrance)
+                && taker.is_some_and(|(taker, _)| search.has_prey(&draft, &taker))
+        });
+        let hopeful: Vec<(GroupKey, Hindrance)> = hopeful.copied().collect();
+        let hopeful = turns::in_order(self.profile.order, &draft, now, &hopeful);
+        for (key, _) in hopeful.iter().take(limits::EVICTION_ATTEMPTS_MAX) {
+            while search.goes_on() {
+                let room = self.room_for_group(&mut draft, key, &mut search, stream);
+                let Some((evictions, binds)) = room else {
+                    search.forget();
+                    break;
+                };
+                decisions.evictions.extend(evictions);
+                decisions.binds.extend(binds);
+            }
+        }
+        decisions.retry_at = search.retry_at;
+        if decisions.evictions.is_empty() {
+            return;
+        }
+        // What the victims leave over is for those who wait, and not for the victims themselves:
+        // they have to be gone before they can start anew.
+        decisions.waiting.clear();
+        let evicted = decisions.evictions.iter().map(|evict| evict.pod).collect();
+        let settled = Settled::Pods(evicted);
+        self.place(Trial::over(&draft), &settled, now, stream, decisions);
+    }
+
+    /// Room for the oldest pod of a group, or for a gang; `None`, and `draft` as it was, where none
+    /// can be made.
+    fn room_for_group(
+        &mut self,
+        draft: &mut Draft,
+        key: &GroupKey,
+        search: &mut Search,
+        stream: &mut Stream,
+    ) -> Option<(Vec<Evict>, Vec<Bind>)> {
+        let (mut taker, need) = taker_of(draft, key)?;
+        let each = taker.amount / i64::try_from(need).expect("gangs are bounded");
+        let takers: Vec<PodId> = draft.pending()[key].values().take(need).copied().collect();
+        let first = taker.pod;
+        if takers.len() < need {
+            return None;
+        }
+        let mut trial = draft.clone();
+        let (mut made, mut binds) = (Made::default(), Vec::new());
+        for pod in takers {
+            taker.pod = pod;
+            let (node, grant) = self.room_for_pod(&mut trial, &taker, search, &mut made, stream)?;
+            let bound = trial.bind(pod, node, grant, search.now());
+            bound.expect("the place was just found");
+            taker.amount -= each;
+            binds.push(Bind { pod, node, grant });
+        }
+        let evictions = made.settle(&mut trial, first, search.now());
+        *draft = trial;
+        Some((evictions, binds))
+    }
+
+    fn room_for_pod(
+        &mut self,
+        trial: &mut Draft,
+        taker: &Taker,
+        search: &mut Search,
+        made: &mut Made,
+        stream: &mut Stream,
+    ) -> Option<(NodeId, GpuGrant)> {
+        let hindrance = match self.offer(trial, taker.pod, stream) {
+            Ok(place) => return Some(place),
+            Err(hindrance) => hindrance,
+        };
+        if hindrance.is_quota() {
+            search.free_quota(trial, taker, made)?;
+            if let Ok(place) = self.offer(trial, taker.pod, stream) {
+                return Some(place);
+            }
+        }
+        let node = search.free_node(trial, taker, made)?;
+        search.free_quota(trial, taker, made)?;
+        Some((node, self.grant_on(trial, taker.pod, node, stream)?))
+    }
+
+    /// What `pod` gets on `node`, if it fits there.
+    fn grant_on(
+        &mut self,
+        draft: &Snapshot,
+        pod: PodId,
+        node: NodeId,
+        stream: &mut Stream,
+    ) -> Option<GpuGrant> {
+        let (catalog, target) = (draft.catalog(), draft.node(node));
+        let request = catalog.task(draft.pod(pod)?.spec.task);
+        if !fit::fits(catalog, request, &target.shape, &target.state) {
+            return None;
+        }
+        let place = Place {
+            catalog,
+            request,
+            shape: &target.shape,
+            state: &target.state,
+        };
+        Some(self.policy.grant(&place, stream))
     }
 
     /// The turns of this cycle. Groups that fit nowhere as things stand need none: within a cycle,
@@ -130,21 +300,19 @@ impl Engine {
         &mut self,
         draft: &Snapshot,
         now: Time,
-        mended: &BTreeSet<GroupKey>,
+        settled: &Settled,
         decisions: &mut Decisions,
     ) -> Turns {
         let alone = draft.pending().len() == 1;
         let mut keys = Vec::with_capacity(draft.pending().len());
         for (key, group) in draft.pending() {
-            if mended.contains(key) {
+            if settled.is_mended(key) {
                 continue;
             }
-            let oldest = group.values().next();
+            let oldest = *group.values().next().expect("a group has a pod");
             let hopeless = match key.alike {
-                Alike::Task { task, .. } if !alone => {
-                    let pod = *oldest.expect("a group has a pod");
-                    self.hopeless(draft, pod, task)
-                }
+                _ if settled.is_evicted(oldest) => Some(Hindrance::Evicted),
+                Alike::Task { task, .. } if !alone => self.hopeless(draft, oldest, task),
                 Alike::Task { .. } | Alike::Gang { .. } => None,
             };
             match hopeless {
@@ -246,6 +414,9 @@ impl Engine {
             });
         }
         let members: Vec<PodId> = draft.pending()[&key].values().copied().collect();
+        if let Some(queue) = never_has_quota(draft, &members[..need as usize]) {
+            return Err(Hindrance::ExceedsQuota { queue });
+        }
         let mut trial = Draft::over(draft);
         let mut binds = Vec::with_capacity(members.len());
         let mut hindrance = None;
@@ -304,6 +475,7 @@ impl Engine {
                         decisions.evictions.push(Evict {
                             pod,
                             cause: EvictCause::GangStranded,
+                            by: None,
                         });
                     }
                 }
@@ -338,9 +510,62 @@ fn next_of_group(draft: &Snapshot, key: &GroupKey, age: &Age) -> Option<Turn> {
     Some(Turn::of(key, age, pod))
 }
 
+/// Who of a group wants room, and for how many at once.
+fn taker_of(draft: &Snapshot, key: &GroupKey) -> Option<(Taker, usize)> {
+    let pod = *draft.pending().get(key)?.values().next()?;
+    let need = match key.alike {
+        Alike::Task { .. } => 1,
+        Alike::Gang { gang } => draft.gang(gang).needed_at_once() as usize,
+    };
+    let spec = &draft.pod(pod)?.spec;
+    let (catalog, meters) = (draft.catalog(), draft.meters());
+    let each = meters.demand(catalog, catalog.task(spec.task), spec.carrier())[0];
+    let taker = Taker {
+        pod,
+        queue: spec.queue,
+        priority: key.priority.0,
+        preempts: spec.preempts,
+        amount: each.saturating_mul(i64::try_from(need).expect("gangs are bounded")),
+    };
+    Some((taker, need))
+}
+
+fn evictions_may_help(hindrance: Hindrance) -> bool {
+    match hindrance {
+        Hindrance::NoNode
+        | Hindrance::GangNoRoom { .. }
+        | Hindrance::QueueLimit { .. }
+        | Hindrance::BorrowingLimit { .. }
+        | Hindrance::QuotaInUse { .. } => true,
+        Hindrance::ExceedsQuota { .. } | Hindrance::GangIncomplete { .. } | Hindrance::Evicted => {
+            false
+        }
+    }
+}
+
 fn queue_of(draft: &Snapshot, pod: PodId) -> QueueId {
     let pod = draft.pod(pod).expect("a waiting pod is in the snapshot");
     pod.spec.queue
+}
+
+/// The queue that could never have `members` at once, if there is one. They share a queue.
+fn never_has_quota(draft: &Snapshot, members: &[PodId]) -> Option<QueueId> {
+    let (catalog, meters) = (draft.catalog(), draft.meters());
+    let mut total = vec![0i64; meters.len()];
+    let mut queue = None;
+    for &pod in members {
+        let spec = &draft.pod(pod)?.spec;
+        queue = Some(spec.queue);
+        let demand = meters.demand(catalog, catalog.task(spec.task), spec.carrier());
+        for (total, amount) in total.iter_mut().zip(demand) {
+            *total = total.saturating_add(amount);
+        }
+    }
+    let mut total = total.into_iter().enumerate();
+    total.find_map(|(meter, amount)| {
+        let ever = draft.room_for(queue?, meter, amount, Beside::Nothing);
+        ever.err().map(Blocked::queue)
+    })
 }
 
 /// Models of which the queue may have no more, and why.
@@ -358,8 +583,9 @@ fn quota_allows(draft: &Snapshot, spec: &PodSpec) -> Result<Option<Barred>, Hind
             let ever = draft.room_for(spec.queue, meter, amount, Beside::Nothing);
             return Err(match ever {
                 Ok(()) => blocked.into(),
-                Err(Blocked::Limit { queue } | Blocked::Borrowing { queue })
-                | Err(Blocked::Exhausted { queue }) => Hindrance::ExceedsQuota { queue },
+                Err(ever) => Hindrance::ExceedsQuota {
+                    queue: ever.queue(),
+                },
             });
         }
     }

@@ -43,6 +43,8 @@ pub enum Hindrance {
         /// The nearest such queue.
         queue: QueueId,
     },
+    /// It has just lost its place, and has its turn in the next cycle.
+    Evicted,
     /// Members of its gang have yet to be submitted.
     GangIncomplete {
         /// Members that are there.
@@ -82,6 +84,8 @@ pub enum Reason {
     QuotaBorrowBlocked,
     /// All quota that its queue may draw on is in use.
     WaitingForQuota,
+    /// It has just made room for other work.
+    Evicted,
     /// Its gang has yet to be submitted in full.
     GangIncomplete,
     /// There is room for a part of its gang only.
@@ -103,7 +107,10 @@ impl Hindrance {
             | Self::BorrowingLimit { .. }
             | Self::QuotaInUse { .. }
             | Self::ExceedsQuota { .. } => true,
-            Self::NoNode | Self::GangIncomplete { .. } | Self::GangNoRoom { .. } => false,
+            Self::NoNode
+            | Self::Evicted
+            | Self::GangIncomplete { .. }
+            | Self::GangNoRoom { .. } => false,
         }
     }
 
@@ -115,6 +122,7 @@ impl Hindrance {
             Self::QueueLimit { .. } => Some(Reason::QueueLimit),
             Self::BorrowingLimit { .. } => Some(Reason::QuotaBorrowBlocked),
             Self::QuotaInUse { .. } => Some(Reason::WaitingForQuota),
+            Self::Evicted => Some(Reason::Evicted),
             Self::GangIncomplete { .. } => Some(Reason::GangIncomplete),
             Self::GangNoRoom { placed: 1.., .. } => Some(Reason::GangNoRoom),
             Self::NoNode | Self::GangNoRoom { placed: 0, .. } => None,
@@ -134,7 +142,7 @@ impl From<Blocked> for Hindrance {
 
 impl Reason {
     /// Every reason, in order of precedence.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::ExceedsMaxQuota,
         Self::NeverFits,
         Self::NoMatchingGpu,
@@ -142,6 +150,7 @@ impl Reason {
         Self::QueueLimit,
         Self::QuotaBorrowBlocked,
         Self::WaitingForQuota,
+        Self::Evicted,
         Self::GangIncomplete,
         Self::GangNoRoom,
         Self::GpuUnhealthy,
@@ -164,6 +173,7 @@ impl Reason {
             Self::QueueLimit => "QueueLimit",
             Self::QuotaBorrowBlocked => "QuotaBorrowBlocked",
             Self::WaitingForQuota => "WaitingForQuota",
+            Self::Evicted => "Evicted",
             Self::GangIncomplete => "GangIncomplete",
             Self::GangNoRoom => "GangNoRoom",
             Self::Fragmented => "Fragmented",
@@ -199,6 +209,9 @@ impl Reason {
             }
             Self::QueueLimit => {
                 "The queue is at its limit: it starts when work of the queue ends or the limit rises."
+            }
+            Self::Evicted => {
+                "It has just made room for other work; it starts again where there is room."
             }
             Self::GangIncomplete => "Not all members of the gang have been submitted yet.",
             Self::GangNoRoom => {

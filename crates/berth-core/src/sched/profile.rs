@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::sched::fragmentation::TargetWorkload;
 use crate::sched::policy::{Entry, PriceTable};
+use crate::sched::room::EvictionRules;
 use crate::sched::turns::Order;
 
 /// What a site sets about scheduling.
@@ -17,6 +18,17 @@ pub struct Profile {
     pub prices: Option<Arc<PriceTable>>,
     /// Whose turn it is.
     pub order: Order,
+    /// When work may lose its place to other work; `None` is never.
+    pub evictions: Option<EvictionRules>,
+}
+
+/// How far a cycle goes for those who wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// What is free is given away.
+    Place,
+    /// Beyond that, room is made where the profile allows evictions.
+    MakeRoom,
 }
 
 impl Profile {
@@ -28,6 +40,7 @@ impl Profile {
             workload,
             prices: None,
             order: Order::default(),
+            evictions: Some(EvictionRules::default()),
         }
     }
 }

@@ -12,9 +12,9 @@ use crate::model::snapshot::{GroupKey, Snapshot};
 use crate::sched::decisions::Decisions;
 use crate::sched::engine::Engine;
 use crate::sched::explain::Hindrance;
-use crate::sched::profile::Profile;
+use crate::sched::profile::{Effort, Profile};
 use crate::stream::Stream;
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 /// What the loop needs of a cluster: news, and hands.
 pub trait Cluster {
@@ -24,6 +24,9 @@ pub trait Cluster {
     /// News also covers what has become of earlier decisions: a bind that the cluster refused
     /// comes back as an eviction.
     fn observe(&mut self, index: &mut Draft, until: Time) -> Option<Time>;
+
+    /// Notes that there was no news up to `now`, when the loop decides all the same.
+    fn pass(&mut self, now: Time);
 
     /// Carries out `decisions`, which the index already shows.
     fn act(&mut self, index: &Snapshot, decisions: &Decisions, now: Time);
@@ -40,7 +43,15 @@ pub struct Scheduler<C> {
     /// The nodes as they were when their books were last recounted.
     checked: Seen,
     waiting: Vec<(GroupKey, Hindrance)>,
+    /// When the next cycle that may evict is due.
+    evict_at: Time,
+    /// When to decide even if nothing happens.
+    wake_at: Option<Time>,
 }
+
+/// Between two cycles that may evict: working out victims costs much more than placing, and a burst
+/// of arrivals is better judged as a whole.
+const EVICTION_PERIOD: Span = Span::from_secs(5);
 
 /// What one step of the loop did.
 #[derive(Debug)]
@@ -62,6 +73,8 @@ impl<C: Cluster> Scheduler<C> {
             stream,
             checked: Seen::default(),
             waiting: Vec::new(),
+            evict_at: Time(i64::MIN),
+            wake_at: None,
         }
     }
 
@@ -83,20 +96,18 @@ impl<C: Cluster> Scheduler<C> {
     /// If the decisions break an invariant. Nothing has been acted upon; the index shows the rejected
     /// decisions, for the post-mortem, and is good for nothing else: start anew from the cluster.
     pub fn step(&mut self, until: Time) -> Result<Option<Step>, Vec<Violation>> {
-        let Some(now) = self.cluster.observe(&mut self.index, until) else {
+        let Some(now) = self.wait(until) else {
             return Ok(None);
         };
-        let decisions = self.engine.run(&self.index, now, &mut self.stream);
-        for evict in &decisions.evictions {
-            self.index
-                .evict(evict.pod, now)
-                .expect("the engine evicts only what is bound");
-        }
-        for bind in &decisions.binds {
-            self.index
-                .bind(bind.pod, bind.node, bind.grant, now)
-                .expect("the engine binds only what waits and fits");
-        }
+        let effort = if now >= self.evict_at {
+            self.evict_at = now + EVICTION_PERIOD;
+            Effort::MakeRoom
+        } else {
+            Effort::Place
+        };
+        let decisions = self.engine.run(&self.index, effort, now, &mut self.stream);
+        self.wake_at = self.wakes_at(effort, &decisions);
+        decisions.apply(&mut self.index, now);
         let mut violations = Vec::new();
         let nodes = self.index.nodes();
         nodes.for_each_change(&mut self.checked, |index| {
@@ -109,5 +120,32 @@ impl<C: Cluster> Scheduler<C> {
         self.cluster.act(&self.index, &decisions, now);
         self.waiting.clone_from(&decisions.waiting);
         Ok(Some(Step { now, decisions }))
+    }
+
+    /// Waits for news up to `until`, or for the time to decide without any.
+    fn wait(&mut self, until: Time) -> Option<Time> {
+        let wake_at = self.wake_at.filter(|&at| at <= until);
+        let news = self
+            .cluster
+            .observe(&mut self.index, wake_at.unwrap_or(until));
+        news.or_else(|| {
+            let now = wake_at?;
+            self.cluster.pass(now);
+            Some(now)
+        })
+    }
+
+    /// When to decide next even if nothing happens: once more after evictions, for those who lost
+    /// their places, and when evictions may help where they haven't yet.
+    fn wakes_at(&self, effort: Effort, decisions: &Decisions) -> Option<Time> {
+        let anybody_waits = !decisions.waiting.is_empty();
+        let soon = match effort {
+            Effort::Place => anybody_waits,
+            Effort::MakeRoom => !decisions.evictions.is_empty(),
+        };
+        let next = soon.then_some(self.evict_at);
+        let later = decisions.retry_at.filter(|_| anybody_waits);
+        let later = later.map(|at| at.max(self.evict_at));
+        next.into_iter().chain(later).min()
     }
 }

@@ -17,7 +17,7 @@ use berth_core::sched::engine::Engine;
 use berth_core::sched::explain::Hindrance;
 use berth_core::sched::fragmentation::{TargetTask, TargetWorkload};
 use berth_core::sched::policy::{POLICIES, Selection, named};
-use berth_core::sched::profile::Profile;
+use berth_core::sched::profile::{Effort, Profile};
 use berth_core::stream::Stream;
 use berth_core::time::Time;
 use proptest::prelude::*;
@@ -43,6 +43,7 @@ fn cold(draft: &Draft, policy: &str) -> Decisions {
     cycle::run(
         draft,
         &profile(policy),
+        Effort::Place,
         Time::ZERO,
         &mut Stream::from_seed(1),
     )
@@ -69,8 +70,8 @@ proptest! {
             let snapshot = random.world.draft.snapshot();
             let stream = Stream::from_seed(5).child_n(at as u64);
             let profile = engine.profile();
-            let decisions = engine.run(&snapshot, now, &mut stream.clone());
-            prop_assert_eq!(&decisions, &cycle::run(&snapshot, &profile, now, &mut stream.clone()));
+            let decisions = engine.run(&snapshot, Effort::Place, now, &mut stream.clone());
+            prop_assert_eq!(&decisions, &cycle::run(&snapshot, &profile, Effort::Place, now, &mut stream.clone()));
             if policy.selection == Selection::HighestScore {
                 prop_assert_eq!(&decisions.binds, &oracle::binds(&snapshot, &profile, now));
             }
@@ -273,8 +274,14 @@ fn what_was_learned_lives_in_the_profile_alone() {
             let pod = world.pod(&format!("p{at:03}"), at, request);
             let snapshot = world.draft.snapshot();
             let (before, mut stream) = (engine.profile(), Stream::from_seed(1));
-            let decisions = engine.run(&snapshot, now, &mut stream);
-            let cold = cycle::run(&snapshot, &before, now, &mut Stream::from_seed(1));
+            let decisions = engine.run(&snapshot, Effort::Place, now, &mut stream);
+            let cold = cycle::run(
+                &snapshot,
+                &before,
+                Effort::Place,
+                now,
+                &mut Stream::from_seed(1),
+            );
             assert_eq!(decisions, cold, "arrival {at}");
             carry_out(&mut world.draft, &decisions, now);
             bound.extend(decisions.binds.iter().map(|bind| bind.pod));
@@ -335,7 +342,13 @@ fn odd_requests_and_clusters_are_placed_or_wait() {
                 ..profile(policy)
             };
             let mut stream = Stream::from_seed(1);
-            let decisions = cycle::run(&world.draft, &profile, Time::ZERO, &mut stream);
+            let decisions = cycle::run(
+                &world.draft,
+                &profile,
+                Effort::Place,
+                Time::ZERO,
+                &mut stream,
+            );
             carry_out(&mut world.draft, &decisions, Time::ZERO);
             assert_eq!(invariant::check(&world.draft), vec![]);
         }

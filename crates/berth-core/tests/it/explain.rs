@@ -9,6 +9,7 @@ use berth_core::model::request::{GpuRequest, Request};
 use berth_core::sched::cycle;
 use berth_core::sched::explain::{Explanation, Obstacle, Reason, explain};
 use berth_core::sched::policy::named;
+use berth_core::sched::profile::Effort;
 use berth_core::stream::Stream;
 use berth_core::time::Time;
 use proptest::prelude::*;
@@ -18,7 +19,13 @@ use crate::world::{Random, World, event, nodes, profile, share, whole, with_gpu}
 fn explanations(world: &World) -> Vec<Explanation> {
     let profile = profile(named("fgd").expect("it is in the catalogue"));
     let snapshot = world.draft.snapshot();
-    let decisions = cycle::run(&snapshot, &profile, Time::ZERO, &mut Stream::from_seed(0));
+    let decisions = cycle::run(
+        &snapshot,
+        &profile,
+        Effort::Place,
+        Time::ZERO,
+        &mut Stream::from_seed(0),
+    );
     let mut after = world.draft.clone();
     for bind in &decisions.binds {
         after
@@ -182,7 +189,7 @@ proptest! {
             let now = Time::from_secs(at as i64);
             random.apply(event, now);
             let decisions =
-                cycle::run(&random.world.draft, &profile, now, &mut Stream::from_seed(0));
+                cycle::run(&random.world.draft, &profile, Effort::Place, now, &mut Stream::from_seed(0));
             let draft = &mut random.world.draft;
             for evict in &decisions.evictions {
                 draft.evict(evict.pod, now).expect("it is bound");

@@ -5,4 +5,5 @@ mod engine;
 mod explain;
 mod fit;
 mod oracle;
+mod room;
 mod world;

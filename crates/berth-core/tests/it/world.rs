@@ -8,7 +8,7 @@ use berth_core::model::draft::{Draft, NodeSpec};
 use berth_core::model::gpu::{GpuHealth, GpuMode, GpuSpec, ModelSet};
 use berth_core::model::mig::{self, MigProfileId};
 use berth_core::model::node::{Readiness, Shape};
-use berth_core::model::pod::PodSpec;
+use berth_core::model::pod::{PodSpec, Preempts};
 use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::vgpu::{VgpuProfile, VgpuProfileId};
@@ -115,6 +115,7 @@ impl World {
             queue,
             task,
             priority,
+            preempts: Preempts::Never,
             created,
             gang,
             vm: None,

@@ -6,7 +6,7 @@ use berth_core::model::draft::Draft;
 use berth_core::model::node::NodeState;
 use berth_core::model::snapshot::{Alike, GroupKey, Snapshot};
 use berth_core::quota::Beside;
-use berth_core::sched::decisions::Decisions;
+use berth_core::sched::decisions::{Decisions, EvictCause};
 use berth_core::sched::explain::{self, Hindrance};
 use berth_core::sched::fit;
 
@@ -20,6 +20,17 @@ pub(super) fn after(index: &Draft, decisions: &Decisions) -> Result<(), String> 
         let (used, limit) = (queue.used(), queue.limit());
         if limit.is_some_and(|limit| used > limit) {
             return Err(format!("queue {} holds {used} of {limit:?}", queue.name));
+        }
+    }
+    for evict in &decisions.evictions {
+        let started = |by| index.pod(by).is_some_and(|pod| pod.node().is_some());
+        match evict.cause {
+            EvictCause::GangStranded => {}
+            EvictCause::Preempted | EvictCause::Reclaimed => {
+                if !evict.by.is_some_and(started) {
+                    return Err(format!("{evict:?} led to no start"));
+                }
+            }
         }
     }
     if let Some(gang) = index.stranded_gangs().next() {
@@ -77,6 +88,7 @@ fn waits_rightly(index: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Resu
                 | Hindrance::BorrowingLimit { .. }
                 | Hindrance::QuotaInUse { .. }
                 | Hindrance::ExceedsQuota { .. } => wrong("its queues have room for it"),
+                Hindrance::Evicted => Ok(()),
                 Hindrance::GangIncomplete { .. } | Hindrance::GangNoRoom { .. } => {
                     wrong("it is no gang")
                 }
@@ -92,7 +104,7 @@ fn waits_rightly(index: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Resu
                 Hindrance::GangIncomplete { .. } if index.gang(gang).pending >= need => {
                     wrong("it is complete")
                 }
-                Hindrance::GangIncomplete { .. } => Ok(()),
+                Hindrance::GangIncomplete { .. } | Hindrance::Evicted => Ok(()),
                 _ if !over && room_for(index, task, need) >= need => wrong("there is room for it"),
                 _ => Ok(()),
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::model::gpu::GpuMode;
+use berth_core::model::pod::Preempts;
 use berth_core::stream::Stream;
 use berth_core::time::{Span, Time};
 
@@ -179,6 +180,7 @@ fn job(at: u64, nodes: &[NodeTemplate], queues: &[QueueTemplate], stream: &mut S
         queue: queues[pick(queues.len(), stream)].name.clone(),
         kind,
         priority: [0, 0, 0, 1, -1][pick(5, stream)],
+        preempts: [Preempts::Never, Preempts::LowerPriority][pick(2, stream)],
         arrival: moment(120, stream),
         run: Some(Span(moment(40, stream).0)),
         pods,

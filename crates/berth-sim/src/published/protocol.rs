@@ -9,7 +9,7 @@ use berth_core::model::catalog::{Catalog, CatalogError};
 use berth_core::model::draft::{Draft, NodeSpec, Refused};
 use berth_core::model::gpu::{GpuMode, GpuSpec, ModelSet};
 use berth_core::model::node::Shape;
-use berth_core::model::pod::PodSpec;
+use berth_core::model::pod::{PodSpec, Preempts};
 use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::snapshot::Snapshot;
@@ -181,7 +181,9 @@ struct Experiment {
 impl Cluster for Experiment {
     fn observe(&mut self, index: &mut Draft, _until: Time) -> Option<Time> {
         if let Some(failed) = self.waiting.take() {
-            index.remove_pod(failed, Time::ZERO).expect("the pod still waits");
+            index
+                .remove_pod(failed, Time::ZERO)
+                .expect("the pod still waits");
         }
         let task = *self.tasks.get(self.next)?;
         let now = Time(i64::try_from(self.next).expect("lists are bounded"));
@@ -191,6 +193,7 @@ impl Cluster for Experiment {
             queue: self.queue,
             task,
             priority: 0,
+            preempts: Preempts::Never,
             created: now,
             gang: None,
             vm: None,
@@ -203,6 +206,8 @@ impl Cluster for Experiment {
         );
         Some(now)
     }
+
+    fn pass(&mut self, _now: Time) {}
 
     fn act(&mut self, _index: &Snapshot, decisions: &Decisions, _now: Time) {
         if !decisions.binds.is_empty() {

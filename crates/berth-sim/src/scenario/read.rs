@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use berth_core::amount::{Bytes, MilliCpu};
 use berth_core::limits;
 use berth_core::model::gpu::GpuMode;
+use berth_core::model::pod::Preempts;
+use berth_core::sched::room::EvictionRules;
+use berth_core::sched::turns::Order;
 use berth_core::time::{Span, Time};
 
 use crate::scenario::{Befalls, Expectation, Figure, Measure, Misfortune, Relation, Scenario};
@@ -84,6 +87,8 @@ impl Block {
             workload,
             troubles: Vec::new(),
             policy: None,
+            evictions: Some(EvictionRules::default()),
+            order: Order::default(),
             expectations: Vec::new(),
         };
         Self {
@@ -112,12 +117,40 @@ impl Block {
                 self.scenario.policy = Some(second.to_owned());
                 Ok(())
             }
+            "evictions" => self.evictions(second, &rest),
+            "order" => self.order(second),
             "expect" => self.expect(number, second, &rest),
             _ => Err(wrong(
-                "`node`, `queue`, `job`, `at`, `policy` or `expect`",
+                "`node`, `queue`, `job`, `at`, `evictions`, `order`, `policy` or `expect`",
                 kind,
             )),
         }
+    }
+
+    fn evictions(&mut self, first: &str, rest: &[&str]) -> Result<(), Wrong> {
+        if first == "off" && rest.is_empty() {
+            self.scenario.evictions = None;
+            return Ok(());
+        }
+        let all: Vec<&str> = std::iter::once(first).chain(rest.iter().copied()).collect();
+        let mut words = Words::of(&all)?;
+        let usual = EvictionRules::default();
+        self.scenario.evictions = Some(EvictionRules {
+            min_runtime: words
+                .value("min-runtime", units::span)?
+                .unwrap_or(usual.min_runtime),
+            evictions_max: words.number("max", usual.evictions_max)?,
+        });
+        words.finish().map(|_| ())
+    }
+
+    fn order(&mut self, name: &str) -> Result<(), Wrong> {
+        self.scenario.order = match name {
+            "fifo" => Order::Fifo,
+            "fair-share" => Order::default(),
+            _ => return Err(wrong("`fifo` or `fair-share`", name)),
+        };
+        Ok(())
     }
 
     fn node(&mut self, name: &str, mut words: Words<'_>) -> Result<(), Wrong> {
@@ -190,6 +223,11 @@ impl Block {
             Some(text) => Some(units::span(text).map_err(|expected| wrong(expected, text))?),
         };
         let priority = words.take("priority").unwrap_or("0");
+        let preempts = match words.take("preempts") {
+            None => Preempts::Never,
+            Some("") => Preempts::LowerPriority,
+            Some(other) => return Err(wrong("`preempts` alone", other)),
+        };
         let models = words.take("models").unwrap_or("").split('|');
         let job = Job {
             name: name.to_owned(),
@@ -199,6 +237,7 @@ impl Block {
             priority: priority
                 .parse()
                 .map_err(|_| wrong("a whole number", priority))?,
+            preempts,
             arrival: Time::ZERO + first,
             run,
             pods,

@@ -71,7 +71,11 @@ fn play(
         };
         world.trouble(befalls.at, trouble);
     }
-    let profile = Profile::new(policy, world.target(&index).into());
+    let profile = Profile {
+        order: scenario.order,
+        evictions: scenario.evictions,
+        ..Profile::new(policy, world.target(&index).into())
+    };
     let stream = Stream::from_seed(0).child("policy");
     let mut scheduler = Scheduler::new(world, index, &profile, stream);
     let mut cycles = 0;

@@ -1,6 +1,7 @@
 //! The people of a site: where they belong, what they are used to, and what they submit.
 
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
+use berth_core::model::pod::Preempts;
 use berth_core::stream::Stream;
 use berth_core::time::{Span, Time};
 
@@ -249,6 +250,7 @@ impl Person<'_> {
             queue: self.queue.clone(),
             kind,
             priority,
+            preempts: Preempts::Never,
             arrival,
             run,
             pods,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use berth_core::amount::Bytes;
 use berth_core::limits;
 use berth_core::model::gpu::GpuMode;
+use berth_core::model::pod::Preempts;
 use berth_core::time::Time;
 
 use crate::trace::table::{ReadError, Row, Table, clip, unique};
@@ -129,6 +130,7 @@ fn job(row: &Row<'_>) -> Result<Job, ReadError> {
         queue: row.name("queue")?.to_owned(),
         kind,
         priority: optional(row, "priority", priority)?.unwrap_or(0),
+        preempts: Preempts::Never,
         arrival: Time::ZERO + value(row, "arrival", units::span)?,
         run: optional(row, "run", units::span)?,
         pods: count(pods),

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::limits;
 use berth_core::model::gpu::GpuMode;
+use berth_core::model::pod::Preempts;
 use berth_core::time::{Span, Time};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
@@ -309,6 +310,7 @@ impl From<RawJob> for Job {
             queue: raw.queue,
             kind,
             priority: raw.priority,
+            preempts: Preempts::Never,
             arrival: Time::ZERO + raw.arrival.0,
             run: raw.run.map(|run| run.0),
             pods,

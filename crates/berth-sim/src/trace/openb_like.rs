@@ -6,6 +6,7 @@
 
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::model::gpu::GpuMode;
+use berth_core::model::pod::Preempts;
 use berth_core::stream::Stream;
 use berth_core::time::{Span, Time};
 
@@ -126,6 +127,7 @@ fn job(number: usize, arrival: Time, total: u64, users: u32, stream: &mut Stream
         queue: "all".to_owned(),
         kind: JobKind::Batch,
         priority: 0,
+        preempts: Preempts::Never,
         arrival,
         run: Some(Span((seconds * 1000.0) as i64)),
         pods: 1,

@@ -5,6 +5,7 @@
 
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::model::gpu::GpuMode;
+use berth_core::model::pod::Preempts;
 use berth_core::time::{Span, Time};
 
 use crate::trace::openb::{NodeRow, PodRow, read_nodes, read_pods};
@@ -138,6 +139,7 @@ fn job(row: &PodRow, number: usize, arrival: Time, run: Span) -> Job {
         },
         kind: JobKind::Batch,
         priority: 0,
+        preempts: Preempts::Never,
         arrival,
         run: Some(run),
         pods: 1,

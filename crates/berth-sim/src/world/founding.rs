@@ -14,6 +14,7 @@ use berth_core::model::draft::{Draft, NodeSpec, Refused};
 use berth_core::model::gpu::{GpuMode, GpuSpec, ModelSet};
 use berth_core::model::mig::MigProfileId;
 use berth_core::model::node::Shape;
+use berth_core::model::pod::Preempts;
 use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request, RequestError};
 use berth_core::model::vgpu::{VgpuProfile, VgpuProfileId};
@@ -85,6 +86,8 @@ pub struct Planned {
     pub kind: JobKind,
     /// Higher goes first.
     pub priority: i32,
+    /// Whose place it may take for that.
+    pub preempts: Preempts,
     /// When it is submitted.
     pub arrival: Time,
     /// How long it runs once started.
@@ -187,6 +190,7 @@ impl Names {
             task,
             kind: job.kind,
             priority: job.priority,
+            preempts: job.preempts,
             arrival: job.arrival,
             run: job.run,
             pods: job.pods,

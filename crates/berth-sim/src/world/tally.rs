@@ -24,6 +24,10 @@ pub enum Cause {
     GpuFailed,
     /// Its gang had too few members left.
     GangStranded,
+    /// It made room for work of higher priority.
+    Preempted,
+    /// It made room for work whose quota it held.
+    Reclaimed,
 }
 
 impl Cause {
@@ -35,6 +39,8 @@ impl Cause {
             Self::NodeDrained => "node-drained",
             Self::GpuFailed => "gpu-failed",
             Self::GangStranded => "gang-stranded",
+            Self::Preempted => "preempted",
+            Self::Reclaimed => "reclaimed",
         }
     }
 }

@@ -39,11 +39,7 @@ impl Embedded {
         let root = Stream::from_seed(seed);
         let start = world.first_arrival().unwrap_or(Time::ZERO);
         world.plan_faults(faults, &index, &root.child("faults"), start);
-        let profile = Profile {
-            policy,
-            workload: Arc::new(world.target(&index)),
-            prices: None,
-        };
+        let profile = Profile::new(policy, Arc::new(world.target(&index)));
         let scheduler = Scheduler::new(world, index, &profile, root.child("policy"));
         Ok(Self {
             scheduler,

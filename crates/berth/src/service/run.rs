@@ -12,6 +12,7 @@ use berth_core::id::UserId;
 use berth_core::invariant::Violation;
 use berth_core::model::node::Node;
 use berth_core::sched::scheduler::{Scheduler, Step};
+use berth_core::sched::turns;
 use berth_core::time::{Span, Time};
 use tokio::sync::watch;
 
@@ -266,7 +267,13 @@ impl<C: Feed> Runner<C> {
             policy: self.options.profile.policy.name,
             seed: self.options.seed,
             snapshot: index.clone(),
-            waiting: self.scheduler.waiting().into(),
+            waiting: turns::in_order(
+                self.options.profile.order,
+                index,
+                self.now,
+                self.scheduler.waiting(),
+            )
+            .into(),
             pace: Pace {
                 start: self.options.start,
                 head_start: self.options.head_start,

@@ -12,12 +12,14 @@ use berth_core::model::draft::{Draft, NodeSpec};
 use berth_core::model::gpu::{GpuHealth, GpuMode, GpuSpec, ModelSet};
 use berth_core::model::mig::profiles_80gb;
 use berth_core::model::node::{Readiness, Shape};
-use berth_core::model::pod::PodSpec;
+use berth_core::model::pod::{PodSpec, Preempts};
+use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::sched::cycle;
 use berth_core::sched::fragmentation::TargetWorkload;
 use berth_core::sched::policy;
-use berth_core::sched::profile::Profile;
+use berth_core::sched::profile::{Effort, Profile};
+use berth_core::sched::turns::{self, Order};
 use berth_core::stream::Stream;
 use berth_core::time::{Span, Time};
 
@@ -31,9 +33,8 @@ use super::tally::{Shares, Tally};
 pub(crate) fn profile() -> Profile {
     let policy = policy::named("best-fit").expect("the catalogue has it");
     Profile {
-        policy,
-        workload: Arc::new(TargetWorkload::default()),
-        prices: None,
+        order: Order::Fifo,
+        ..Profile::new(policy, Arc::new(TargetWorkload::default()))
     }
 }
 
@@ -43,12 +44,8 @@ pub(crate) fn published() -> Published {
     let now = Time::from_secs(7_200);
     let mut draft = script.work();
     let mut stream = Stream::from_seed(1);
-    let decisions = cycle::run(&draft, &profile(), now, &mut stream);
-    for bind in &decisions.binds {
-        draft
-            .bind(bind.pod, bind.node, bind.grant, now)
-            .expect("just decided");
-    }
+    let decisions = cycle::run(&draft, &profile(), Effort::Place, now, &mut stream);
+    decisions.apply(&mut draft, now);
     let mut tally = Tally::default();
     tally.cycle(Duration::from_millis(2));
     tally.placed = decisions.binds.len() as u64;
@@ -75,7 +72,7 @@ pub(crate) fn published() -> Published {
         policy: "best-fit",
         seed: 42,
         snapshot: draft.snapshot(),
-        waiting: decisions.waiting.into(),
+        waiting: turns::in_order(profile().order, &draft, now, &decisions.waiting).into(),
         pace: Pace {
             start: Time::ZERO,
             head_start: Span::ZERO,
@@ -149,14 +146,16 @@ impl Script {
             eight: task(64, GpuRequest::Whole { count: 8 }, ModelSet::ANY),
         };
         add_nodes(&mut draft, a100, t4);
-        let site = draft.add_queue("site", None, None).expect("shallow");
+        let site = draft
+            .add_queue(QueueSpec::new("site", None))
+            .expect("shallow");
         let limit = Some(GpuUnits::ONE_GPU * 12);
         let team = draft
-            .add_queue("vision", Some(site), limit)
+            .add_queue(QueueSpec::new("vision", Some(site)).with_limit(limit))
             .expect("shallow");
         let limit = Some(GpuUnits(4_000));
         let small = draft
-            .add_queue("speech", Some(site), limit)
+            .add_queue(QueueSpec::new("speech", Some(site)).with_limit(limit))
             .expect("shallow");
         let users = ["ada", "bo", "cy"].map(|name| draft.add_user(name));
         Self {
@@ -213,6 +212,7 @@ impl Script {
             queue,
             task,
             priority: 0,
+            preempts: Preempts::Never,
             created,
             gang: None,
             vm: None,

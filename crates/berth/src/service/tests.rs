@@ -39,6 +39,8 @@ impl Cluster for Ticking {
         Some(now)
     }
 
+    fn pass(&mut self, _: Time) {}
+
     fn act(&mut self, _: &Snapshot, _: &Decisions, _: Time) {}
 }
 
@@ -149,6 +151,7 @@ fn a_panic_of_the_cluster_ends_the_service_instead_of_hanging_its_readers() {
         fn observe(&mut self, _: &mut Draft, _: Time) -> Option<Time> {
             panic!("on purpose, for a test")
         }
+        fn pass(&mut self, _: Time) {}
         fn act(&mut self, _: &Snapshot, _: &Decisions, _: Time) {}
     }
     impl Feed for Faulty {

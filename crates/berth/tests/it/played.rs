@@ -65,7 +65,7 @@ fn tables_of_a_folder_are_read_like_the_object() {
     let json = berth(arguments).json();
     assert_eq!(
         json["results"].as_array().unwrap().len(),
-        3,
+        4,
         "fgd, best-fit and random"
     );
     assert_eq!(json["results"][0]["completed"], 1);
@@ -149,7 +149,7 @@ fn the_report_for_a_browser_shows_every_chart_and_loads_nothing() {
     ] {
         assert!(html.contains(&format!("<h2>{title}</h2>")), "{title}");
     }
-    assert_eq!(html.matches("<h2>Who held which GPU").count(), 3);
+    assert_eq!(html.matches("<h2>Who held which GPU").count(), 4);
     assert!(
         !html.contains("NaN") && !html.contains("inf\""),
         "a figure that is no number"

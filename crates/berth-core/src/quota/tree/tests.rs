@@ -1,3 +1,5 @@
+//! The tree against a recount and a recursion; what its limits mean.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -120,8 +122,8 @@ proptest! {
     ) {
         let draft = plant(&tree);
         let mut queues = draft.snapshot().queues;
-        for at in 0..tree.len() {
-            charge(&mut queues, QueueId::at(at), 0, held[at]);
+        for (at, &held) in held.iter().enumerate().take(tree.len()) {
+            charge(&mut queues, QueueId::at(at), 0, held);
         }
         for taker in 0..tree.len() {
             for holder in 0..tree.len() {
@@ -129,6 +131,7 @@ proptest! {
                 if !reclaimable(&queues, taker, holder, 0, amount) {
                     continue;
                 }
+                prop_assert!(entitled(&queues, taker, 0, amount));
                 let mut after = queues.clone();
                 charge(&mut after, holder, 0, -amount);
                 charge(&mut after, taker, 0, amount);

@@ -1,8 +1,10 @@
+//! Small trees and who goes first in them.
+
 use super::*;
 use crate::amount::{Bytes, GpuUnits, MilliCpu};
 use crate::model::draft::Draft;
 use crate::model::gpu::ModelSet;
-use crate::model::pod::PodSpec;
+use crate::model::pod::{PodSpec, Preempts};
 use crate::model::queue::QueueSpec;
 use crate::model::request::{GpuRequest, Request};
 use crate::quota::Usage;
@@ -49,6 +51,7 @@ fn submit(draft: &mut Draft, name: &str, queue: QueueId, priority: i32, created:
         queue,
         task,
         priority,
+        preempts: Preempts::Never,
         created: Time::from_secs(created),
         gang: None,
         vm: None,

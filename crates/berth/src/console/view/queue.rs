@@ -60,8 +60,8 @@ pub(crate) fn rows(snapshot: &Snapshot) -> Vec<QueueRow> {
                 .parent
                 .map(|parent| Arc::clone(&snapshot.queue(parent).name)),
             depth,
-            used: queue.used,
-            limit: queue.limit,
+            used: queue.used(),
+            limit: queue.limit(),
             pods_waiting: waiting.get(&id).copied().unwrap_or(0),
         });
         let below = children.get(&Some(id)).into_iter().flatten().rev();

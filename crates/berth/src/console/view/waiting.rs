@@ -121,6 +121,10 @@ fn kind(snapshot: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Kind {
         Hindrance::GangIncomplete { .. } => 2,
         Hindrance::GangNoRoom { placed: 0, .. } => 3,
         Hindrance::GangNoRoom { .. } => 4,
+        Hindrance::BorrowingLimit { .. } => 5,
+        Hindrance::QuotaInUse { .. } => 6,
+        Hindrance::ExceedsQuota { .. } => 7,
+        Hindrance::Evicted => 8,
     };
     (task, class)
 }

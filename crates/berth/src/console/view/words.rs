@@ -74,12 +74,26 @@ fn hindrance(snapshot: &Snapshot, hindrance: Hindrance) -> Option<String> {
         Hindrance::NoNode => None,
         Hindrance::QueueLimit { queue } => {
             let queue = snapshot.queue(queue);
-            let limit = queue.limit.unwrap_or(GpuUnits::MAX);
+            let limit = queue.limit().unwrap_or(GpuUnits::MAX);
             Some(format!(
                 "queue {} holds {} of {limit} GPUs",
-                queue.name, queue.used
+                queue.name,
+                queue.used()
             ))
         }
+        Hindrance::BorrowingLimit { queue } => {
+            let name = &snapshot.queue(queue).name;
+            Some(format!("queue {name} has borrowed as much as it may"))
+        }
+        Hindrance::QuotaInUse { queue } => {
+            let name = &snapshot.queue(queue).name;
+            Some(format!("all quota of {name} is in use"))
+        }
+        Hindrance::ExceedsQuota { queue } => {
+            let name = &snapshot.queue(queue).name;
+            Some(format!("more than queue {name} could ever have"))
+        }
+        Hindrance::Evicted => Some("has just made room for other work".to_owned()),
         Hindrance::GangIncomplete { have, need } => {
             Some(format!("{have} of {need} members submitted"))
         }
@@ -139,6 +153,8 @@ pub(crate) const fn readiness(readiness: Readiness) -> &'static str {
 pub(crate) const fn evict_cause(cause: EvictCause) -> &'static str {
     match cause {
         EvictCause::GangStranded => "gang-stranded",
+        EvictCause::Preempted => "preempted",
+        EvictCause::Reclaimed => "reclaimed",
     }
 }
 

@@ -1,0 +1,523 @@
+//! Making room: who may take whose place, and which victims are the fewest.
+//!
+//! A taker that preempts may have the place of lower-priority work of its own queue, and of any such
+//! work where no quota is shared out. Where it is, any taker may have the place of work by which
+//! another branch of the tree holds more than its own, as long as its own branch stays within. Victims
+//! are chosen on a draft: without a place for whoever causes it nobody is evicted, and every victim
+//! is tried for staying once more at the end. Invariant: what a plan frees, it gives to the taker in
+//! the same breath, so nobody else can come in between. Not here: how a victim is told, and for how
+//! long it may still run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId};
+use crate::limits;
+use crate::model::draft::Draft;
+use crate::model::gpu::GpuGrant;
+use crate::model::node::{Node, Readiness};
+use crate::model::pod::{Phase, Pod, PodSpec, Preempts};
+use crate::model::request::Request;
+use crate::model::snapshot::{Carrier, Snapshot};
+use crate::quota::Beside;
+use crate::sched::decisions::{Evict, EvictCause};
+use crate::sched::fit;
+use crate::time::{Span, Time};
+
+/// When work may lose its place to other work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EvictionRules {
+    /// Work that has run for less stays, so that everything gets something done.
+    pub min_runtime: Span,
+    /// Work that has lost its place this often stays: the brake on loops.
+    pub evictions_max: u32,
+}
+
+impl Default for EvictionRules {
+    fn default() -> Self {
+        Self {
+            min_runtime: Span::from_mins(10),
+            evictions_max: 3,
+        }
+    }
+}
+
+/// What is evicted together: a pod, or all of a gang that couldn't go on without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Unit {
+    pods: Vec<PodId>,
+    cost: Cost,
+    cause: EvictCause,
+}
+
+/// What a set of victims costs: the least is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost {
+    /// The highest priority among them.
+    priority: i32,
+    /// How many pods.
+    pods: usize,
+    /// The work that is lost, in 1/10,000 GPU times milliseconds.
+    lost: i128,
+}
+
+impl Cost {
+    const NOTHING: Self = Self {
+        priority: i32::MIN,
+        pods: 0,
+        lost: 0,
+    };
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            priority: self.priority.max(other.priority),
+            pods: self.pods + other.pods,
+            lost: self.lost.saturating_add(other.lost),
+        }
+    }
+}
+
+/// A search for room in one cycle.
+#[derive(Debug)]
+pub(super) struct Search {
+    rules: EvictionRules,
+    now: Time,
+    /// The lowest priority of what each queue holds at the beginning.
+    lowest: Option<BTreeMap<QueueId, i32>>,
+    offers: Option<Offers>,
+    /// Looks at a node that are left: searches are bounded by steps.
+    steps: usize,
+    /// When the next piece of work that only its runtime protects may go.
+    pub(super) retry_at: Option<Time>,
+}
+
+/// What room for one kind of taker costs, node by node.
+#[derive(Debug)]
+struct Offers {
+    kind: (QueueId, i32, TaskTypeId),
+    by_cost: BTreeSet<(Cost, Arc<str>, NodeId)>,
+}
+
+/// Who wants room.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taker {
+    /// The pod, or a member of the gang.
+    pub(super) pod: PodId,
+    pub(super) queue: QueueId,
+    pub(super) priority: i32,
+    pub(super) preempts: Preempts,
+    /// What it will be charged in all, in 1/10,000 of a GPU.
+    pub(super) amount: i64,
+}
+
+/// A victim that has left the draft, and how to put it back.
+#[derive(Debug, Clone)]
+struct Evicted {
+    unit: Unit,
+    places: Vec<(PodId, NodeId, GpuGrant)>,
+}
+
+/// Room for a taker: a draft in which it has its place, and who had to go.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    victims: Vec<Evicted>,
+}
+
+impl Search {
+    pub(super) fn new(rules: EvictionRules, now: Time) -> Self {
+        Self {
+            rules,
+            now,
+            lowest: None,
+            offers: None,
+            steps: limits::EVICTION_STEPS_MAX,
+            retry_at: None,
+        }
+    }
+
+    /// Whether there is anything at all that `taker` might take; quick, and too hopeful at times.
+    pub(super) fn has_prey(&mut self, draft: &Snapshot, taker: &Taker) -> bool {
+        let lowest = self.lowest.get_or_insert_with(|| lowest_priorities(draft));
+        let of_own = lowest.get(&taker.queue);
+        if of_own.is_some_and(|&lowest| taker.outranks(lowest)) {
+            return true;
+        }
+        if shared_out(draft, taker.queue) {
+            return draft.entitled(taker.queue, 0, taker.amount);
+        }
+        lowest.values().any(|&lowest| taker.outranks(lowest))
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Whether any steps are left.
+    pub(super) fn goes_on(&self) -> bool {
+        self.steps > 0
+    }
+
+    /// Evicts in `draft` what must go for one pod of `taker` to fit on some node, and says which;
+    /// `None` if no permitted set of victims is enough anywhere.
+    pub(super) fn free_node(
+        &mut self,
+        draft: &mut Draft,
+        taker: &Taker,
+        made: &mut Made,
+    ) -> Option<NodeId> {
+        let task = draft.pod(taker.pod)?.spec.task;
+        let request = *draft.catalog().task(task);
+        let offers = match self.offers.take() {
+            Some(offers) if offers.kind == (taker.queue, taker.priority, task) => offers,
+            _ => self.all_offers(draft, taker, &request, task),
+        };
+        let (node, units, offers) = self.cheapest(draft, taker, &request, offers)?;
+        self.offers = Some(offers);
+        for unit in units {
+            made.victims.push(evict(draft, unit, self.now));
+        }
+        Some(node)
+    }
+
+    /// What room would cost on each node.
+    fn all_offers(
+        &mut self,
+        draft: &Draft,
+        taker: &Taker,
+        request: &Request,
+        task: TaskTypeId,
+    ) -> Offers {
+        let mut by_cost = BTreeSet::new();
+        for (at, node) in draft.nodes().iter().enumerate() {
+            if self.steps == 0 || !could_ever(draft, request, node) {
+                continue;
+            }
+            let id = NodeId::at(at);
+            if let Some(units) = self.victims_on(draft, id, taker, request) {
+                by_cost.insert((cost_of(&units), Arc::clone(&node.name), id));
+            }
+        }
+        let kind = (taker.queue, taker.priority, task);
+        Offers { kind, by_cost }
+    }
+
+    /// The cheapest offer that still stands. Offers only become dearer while one taker after the
+    /// other is served, so one that costs what it did is the cheapest of all.
+    fn cheapest(
+        &mut self,
+        draft: &Draft,
+        taker: &Taker,
+        request: &Request,
+        mut offers: Offers,
+    ) -> Option<(NodeId, Vec<Unit>, Offers)> {
+        while let Some((cost, name, id)) = offers.by_cost.pop_first() {
+            if self.steps == 0 {
+                return None;
+            }
+            let Some(units) = self.victims_on(draft, id, taker, request) else {
+                continue;
+            };
+            let now = cost_of(&units);
+            offers.by_cost.insert((now, name, id));
+            if now <= cost {
+                return Some((id, units, offers));
+            }
+        }
+        None
+    }
+
+    /// Forgets what was worked out for a draft that has been dropped.
+    pub(super) fn forget(&mut self) {
+        self.offers = None;
+    }
+
+    /// Evicts, wherever it is, what keeps the queue tree from letting the taker in; `None` if it
+    /// can't be done.
+    pub(super) fn free_quota(
+        &mut self,
+        draft: &mut Draft,
+        taker: &Taker,
+        made: &mut Made,
+    ) -> Option<()> {
+        let spec = draft.pod(taker.pod)?.spec.clone();
+        while !quota_has_room(draft, &spec) {
+            let bound: Vec<PodId> = draft
+                .pods()
+                .filter(|(_, pod)| pod.node().is_some())
+                .map(|(id, _)| id)
+                .collect();
+            self.steps = self.steps.checked_sub(bound.len())?;
+            let holds = bound.into_iter().filter(|&pod| holds_gpu(draft, pod));
+            let holds: Vec<PodId> = holds.collect();
+            let units = holds
+                .into_iter()
+                .filter_map(|pod| self.unit(draft, taker, pod));
+            let cheapest = units.min_by(|a, b| a.cost.cmp(&b.cost).then(a.pods.cmp(&b.pods)))?;
+            made.victims.push(evict(draft, cheapest, self.now));
+        }
+        Some(())
+    }
+
+    /// The cheapest victims on one node that let `request` fit there; `None` if even all that may go
+    /// are not enough.
+    fn victims_on(
+        &mut self,
+        draft: &Draft,
+        id: NodeId,
+        taker: &Taker,
+        request: &Request,
+    ) -> Option<Vec<Unit>> {
+        let node = draft.node(id);
+        let mut units: Vec<Unit> = Vec::new();
+        let mut seen: BTreeSet<PodId> = BTreeSet::new();
+        // Members that each gang can still spare.
+        let mut spare: BTreeMap<GangId, u32> = BTreeMap::new();
+        for placement in &node.placements {
+            if seen.contains(&placement.pod) {
+                continue;
+            }
+            let Some(unit) = self.unit(draft, taker, placement.pod) else {
+                continue;
+            };
+            let gang = draft.pod(placement.pod).and_then(|pod| pod.spec.gang);
+            if let Some(id) = gang.filter(|&gang| !would_strand(draft, gang)) {
+                let gang = draft.gang(id);
+                let spare = spare.entry(id).or_insert(gang.bound - gang.members_min);
+                let Some(left) = spare.checked_sub(1) else {
+                    continue;
+                };
+                *spare = left;
+            }
+            seen.extend(unit.pods.iter().copied());
+            units.push(unit);
+        }
+        let catalog = draft.catalog();
+        let fits_without = |steps: &mut usize, gone: &[&Unit]| {
+            *steps = steps.saturating_sub(1);
+            let mut node = Node::clone(node);
+            for pod in gone.iter().flat_map(|unit| &unit.pods) {
+                node.release(*pod);
+            }
+            fit::fits(catalog, request, &node.shape, &node.state)
+        };
+        let all: Vec<&Unit> = units.iter().collect();
+        if !fits_without(&mut self.steps, &all) {
+            return None;
+        }
+        // The dearest are the first to be let off.
+        units.sort_by(|a, b| b.cost.cmp(&a.cost).then_with(|| a.pods.cmp(&b.pods)));
+        let mut chosen: Vec<&Unit> = units.iter().collect();
+        let mut at = 0;
+        while at < chosen.len() {
+            let let_off = chosen.remove(at);
+            if !fits_without(&mut self.steps, &chosen) {
+                chosen.insert(at, let_off);
+                at += 1;
+            }
+        }
+        let chosen = self.fewest(&units, chosen, fits_without);
+        Some(chosen.into_iter().cloned().collect())
+    }
+
+    /// A cheaper set than `chosen`, found by trying every smaller or equal one, as long as there are
+    /// few enough of them.
+    fn fewest<'u>(
+        &mut self,
+        units: &'u [Unit],
+        chosen: Vec<&'u Unit>,
+        fits_without: impl Fn(&mut usize, &[&Unit]) -> bool,
+    ) -> Vec<&'u Unit> {
+        if units.len() > limits::EVICTION_EXACT_UNITS_MAX {
+            return chosen;
+        }
+        let mut best = (total(&chosen), chosen);
+        for mask in 0u32..1 << units.len() {
+            let set: Vec<&Unit> = units
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| mask >> at & 1 == 1)
+                .map(|(_, unit)| unit)
+                .collect();
+            let cost = total(&set);
+            if cost < best.0 && fits_without(&mut self.steps, &set) {
+                best = (cost, set);
+            }
+        }
+        best.1
+    }
+
+    /// What goes if `pod` goes for `taker`; `None` if it may not.
+    fn unit(&mut self, draft: &Draft, taker: &Taker, pod: PodId) -> Option<Unit> {
+        let victim = draft.pod(pod)?;
+        let Phase::Bound { .. } = victim.phase else {
+            // A place given in this very cycle.
+            return None;
+        };
+        let cause = may_take(draft, taker, victim)?;
+        let pods = match victim.spec.gang {
+            Some(gang) if would_strand(draft, gang) => members(draft, gang),
+            Some(_) | None => vec![pod],
+        };
+        let mut cost = Cost::NOTHING;
+        for &id in &pods {
+            let pod = draft.pod(id)?;
+            self.is_unprotected(pod)?;
+            cost = cost.and(self.cost(draft, id, pod));
+        }
+        Some(Unit { pods, cost, cause })
+    }
+
+    fn is_unprotected(&mut self, pod: &Pod) -> Option<()> {
+        if pod.spec.carrier() == Carrier::Machine || pod.evictions >= self.rules.evictions_max {
+            return None;
+        }
+        let Phase::Bound { since, .. } = pod.phase else {
+            return None;
+        };
+        let until = since + self.rules.min_runtime;
+        if until > self.now {
+            self.retry_at = Some(self.retry_at.map_or(until, |at| at.min(until)));
+            return None;
+        }
+        Some(())
+    }
+
+    fn cost(&self, draft: &Draft, id: PodId, pod: &Pod) -> Cost {
+        let Phase::Bound { node, since } = pod.phase else {
+            return Cost::NOTHING;
+        };
+        let placement = draft.node(node).placement(id);
+        let units = placement.map_or(0, |placement| placement.grant.equivalents().0);
+        Cost {
+            priority: priority_of(draft, pod),
+            pods: 1,
+            lost: i128::from(units) * i128::from(self.now.since(since).0.max(0)),
+        }
+    }
+}
+
+impl Taker {
+    /// Whether it may take the place of work of `priority` for that alone.
+    fn outranks(&self, priority: i32) -> bool {
+        self.preempts == Preempts::LowerPriority && priority < self.priority
+    }
+}
+
+impl Made {
+    /// Lets every victim that still fits in `draft` where it was stay there, the dearest first, and
+    /// says who has to go.
+    pub(super) fn settle(mut self, draft: &mut Draft, by: PodId, now: Time) -> Vec<Evict> {
+        let dearest = |a: &Evicted, b: &Evicted| b.unit.cost.cmp(&a.unit.cost);
+        self.victims.sort_by(dearest);
+        let mut evictions = Vec::new();
+        for Evicted { unit, places } in self.victims {
+            let mut trial = draft.clone();
+            let stays = places.iter().all(|&(pod, node, grant)| {
+                let spec = trial.pod(pod).map(|pod| pod.spec.clone());
+                let has_room = spec.is_some_and(|spec| quota_has_room(&trial, &spec));
+                has_room && trial.bind(pod, node, grant, now).is_ok()
+            });
+            // A member that its gang could spare is of no use once the gang itself is gone.
+            if stays && trial.stranded_gangs().next().is_none() {
+                *draft = trial;
+                continue;
+            }
+            evictions.extend(unit.pods.iter().map(|&pod| Evict {
+                pod,
+                cause: unit.cause,
+                by: Some(by),
+            }));
+        }
+        evictions
+    }
+}
+
+/// Why `taker` may have the place of `victim`, if it may.
+fn may_take(draft: &Snapshot, taker: &Taker, victim: &Pod) -> Option<EvictCause> {
+    let lower = taker.outranks(priority_of(draft, victim));
+    if victim.spec.queue == taker.queue {
+        return lower.then_some(EvictCause::Preempted);
+    }
+    if !shared_out(draft, taker.queue) && !shared_out(draft, victim.spec.queue) {
+        return lower.then_some(EvictCause::Preempted);
+    }
+    draft
+        .reclaimable(taker.queue, victim.spec.queue, 0, taker.amount)
+        .then_some(EvictCause::Reclaimed)
+}
+
+/// Whether the tree of `queue` shares quota out.
+fn shared_out(draft: &Snapshot, queue: QueueId) -> bool {
+    let root = draft.queue_chain(queue).last();
+    root.is_some_and(|(_, root)| root.account(0).nominals > 0)
+}
+
+fn lowest_priorities(draft: &Snapshot) -> BTreeMap<QueueId, i32> {
+    let mut lowest = BTreeMap::new();
+    for (_, pod) in draft.pods().filter(|(_, pod)| pod.node().is_some()) {
+        let priority = priority_of(draft, pod);
+        let lowest = lowest.entry(pod.spec.queue).or_insert(priority);
+        *lowest = priority.min(*lowest);
+    }
+    lowest
+}
+
+fn priority_of(draft: &Snapshot, pod: &Pod) -> i32 {
+    let gang = pod.spec.gang.map(|gang| draft.gang(gang).priority);
+    gang.unwrap_or(pod.spec.priority)
+}
+
+fn quota_has_room(draft: &Snapshot, spec: &PodSpec) -> bool {
+    let (catalog, meters) = (draft.catalog(), draft.meters());
+    let demand = meters.demand(catalog, catalog.task(spec.task), spec.carrier());
+    demand.iter().enumerate().all(|(meter, &amount)| {
+        let room = draft.room_for(spec.queue, meter, amount, Beside::WhatIsHeld);
+        room.is_ok()
+    })
+}
+
+fn holds_gpu(draft: &Snapshot, pod: PodId) -> bool {
+    let node = draft.pod(pod).and_then(Pod::node);
+    let placement = node.and_then(|node| draft.node(node).placement(pod));
+    placement.is_some_and(|placement| !placement.grant.equivalents().is_zero())
+}
+
+/// Whether a node could take the request if nothing ran there.
+fn could_ever(draft: &Snapshot, request: &Request, node: &Node) -> bool {
+    let takes = node.state.readiness == Readiness::Ready;
+    takes && fit::shape_could_serve(draft.catalog(), request, &node.shape)
+}
+
+fn would_strand(draft: &Snapshot, gang: GangId) -> bool {
+    let gang = draft.gang(gang);
+    gang.bound <= gang.members_min
+}
+
+fn members(draft: &Snapshot, gang: GangId) -> Vec<PodId> {
+    let members = draft.pods().filter(|(_, pod)| pod.spec.gang == Some(gang));
+    members
+        .filter(|(_, pod)| pod.node().is_some())
+        .map(|(id, _)| id)
+        .collect()
+}
+
+fn evict(draft: &mut Draft, unit: Unit, now: Time) -> Evicted {
+    let place = |&pod: &PodId| {
+        let node = draft.pod(pod)?.node()?;
+        Some((pod, node, draft.node(node).placement(pod)?.grant))
+    };
+    let places: Vec<_> = unit.pods.iter().filter_map(place).collect();
+    for &(pod, ..) in &places {
+        draft.evict(pod, now).expect("it was just seen bound");
+    }
+    Evicted { unit, places }
+}
+
+fn total(units: &[&Unit]) -> Cost {
+    let costs = units.iter().map(|unit| unit.cost);
+    costs.fold(Cost::NOTHING, Cost::and)
+}
+
+fn cost_of(units: &[Unit]) -> Cost {
+    total(&units.iter().collect::<Vec<_>>())
+}
