@@ -9,6 +9,7 @@ mod doc;
 mod fmt;
 mod generated;
 mod published;
+mod testbed;
 mod tidy;
 mod unit;
 
@@ -28,6 +29,7 @@ pub(crate) const ALL: &[&Suite] = &[
     &tidy::SUITE,
     &published::SUITE,
     &deny::SUITE,
+    &testbed::SUITE,
 ];
 
 /// A named group of checks.
