@@ -9,6 +9,7 @@ mod doc;
 mod fmt;
 mod generated;
 mod published;
+mod real_node;
 mod testbed;
 mod tidy;
 mod unit;
@@ -30,6 +31,7 @@ pub(crate) const ALL: &[&Suite] = &[
     &published::SUITE,
     &deny::SUITE,
     &testbed::SUITE,
+    &real_node::SUITE,
 ];
 
 /// A named group of checks.

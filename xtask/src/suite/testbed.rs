@@ -2,7 +2,7 @@
 //!
 //! The programs come from the cache, or are built into it with Go.
 
-mod cluster;
+pub(super) mod cluster;
 mod oracle;
 
 use super::{Context, InCi, Outcome, Suite};

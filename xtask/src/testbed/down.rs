@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use super::daemon;
+use super::real_node;
 use super::record::{self, Record};
 
 /// Ends a testbed; false where there was none.
@@ -26,22 +27,32 @@ pub(super) fn down_locked(name: &str) -> anyhow::Result<bool> {
 }
 
 /// Clients first: a controller that loses its API server complains and waits.
-fn stop(testbed: &Record) {
-    for prefix in [
+pub(super) fn stop(testbed: &Record) {
+    real_node::drain(&testbed.folder);
+    stop_named(testbed, &["kubelet"]);
+    real_node::end_containers(&testbed.folder);
+    stop_named(testbed, &["containerd"]);
+    real_node::clean(&testbed.folder);
+    let rest = [
         "fake-",
         "kube-scheduler",
         "kube-controller",
         "kube-apiserver",
         "etcd",
         "",
-    ] {
-        let group: Vec<_> = testbed
+    ];
+    stop_named(testbed, &rest);
+}
+
+/// Stops the processes whose names begin with each of these, in turn.
+fn stop_named(testbed: &Record, prefixes: &[&str]) {
+    for prefix in prefixes {
+        let named = testbed
             .daemons
             .iter()
-            .filter(|daemon| daemon.name.starts_with(prefix) && daemon.is_alive())
-            .cloned()
-            .collect();
-        daemon::stop_all(&group);
+            .filter(|d| d.name.starts_with(prefix));
+        let alive: Vec<_> = named.filter(|d| d.is_alive()).cloned().collect();
+        daemon::stop_all(&alive);
     }
 }
 

@@ -8,6 +8,7 @@ mod down;
 mod folders;
 mod options;
 mod plan;
+pub(crate) mod real_node;
 mod record;
 pub(crate) mod stage;
 mod up;
@@ -47,7 +48,7 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct BuildArgs {
-    /// Stages to build: pki, etcd, containerd, oracle, kubernetes; all where none is named
+    /// Stages to build: pki, image, etcd, containerd, oracle, kubernetes; all where none is named
     #[arg(value_name = "STAGE")]
     stages: Vec<String>,
 }
@@ -130,15 +131,21 @@ impl Testbed {
     }
 
     fn print_advice(&self) {
-        let kubeconfig = self.record.kubeconfig();
-        println!("testbed {} is up", self.record.name);
-        println!("  export KUBECONFIG={}", kubeconfig.display());
-        println!("  {} get nodes", self.kubectl.display());
-        println!(
-            "  cargo xtask testbed down --name {}   # when you are done",
-            self.record.name
-        );
+        let name = &self.record.name;
+        print_all(&format!(
+            "testbed {name} is up\n  \
+             export KUBECONFIG={}\n  \
+             {} get nodes\n  \
+             cargo xtask testbed down --name {name}   # when you are done\n",
+            self.record.kubeconfig().display(),
+            self.record.folder.join("bin/kubectl").display(),
+        ));
     }
+}
+
+/// Whoever reads only the first lines closes the pipe, which is no fault.
+fn print_all(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 fn build(workspace: &Workspace, args: &BuildArgs) -> anyhow::Result<Verdict> {
@@ -189,8 +196,7 @@ fn status() -> anyhow::Result<Verdict> {
     for testbed in &testbeds {
         text.push_str(&describe(testbed));
     }
-    // Whoever reads only the first lines closes the pipe, which is no fault.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    print_all(&text);
     let all_run = testbeds.iter().all(Record::is_running);
     Ok(if all_run {
         Verdict::Clean

@@ -48,6 +48,9 @@ pub(crate) struct Options {
     /// Publish the fake nodes' GPUs as ResourceSlices instead of an extended resource
     #[arg(long)]
     pub dra: bool,
+    /// Add a node with kubelet and containerd that runs real containers; needs root
+    #[arg(long)]
+    pub real_node: bool,
 }
 
 impl Options {
@@ -62,6 +65,15 @@ impl Options {
             gpus: 8,
             shape: None,
             dra: false,
+            real_node: false,
+        }
+    }
+
+    /// The smallest control plane with a node that runs containers.
+    pub(crate) fn real_node() -> Self {
+        Self {
+            real_node: true,
+            ..Self::fake_nodes(0)
         }
     }
 
@@ -82,6 +94,10 @@ impl Options {
             let text = "--shape and --dra describe fake nodes; say how many with --fake-nodes";
             return Err(Usage(text.to_owned()).into());
         }
+        if self.real_node && self.without_controller_manager {
+            let text = "--real-node needs the controller manager, which makes its node ready";
+            return Err(Usage(text.to_owned()).into());
+        }
         Ok(())
     }
 
@@ -96,6 +112,7 @@ impl Options {
             "gpus": self.gpus,
             "shape": self.shape,
             "dra": self.dra,
+            "real_node": self.real_node,
         })
     }
 }

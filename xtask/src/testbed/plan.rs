@@ -30,6 +30,7 @@ pub(super) struct Ports {
     pub apiservers: Vec<u16>,
     pub controller_manager: u16,
     pub scheduler: u16,
+    pub kubelet: u16,
 }
 
 /// Everything that a plan is made from.
@@ -238,6 +239,7 @@ mod tests {
             gpus: 8,
             shape: None,
             dra: true,
+            real_node: false,
         }
     }
 
@@ -252,6 +254,7 @@ mod tests {
             apiservers: (0..3).map(|i| 3_000 + i).collect(),
             controller_manager: 4_000,
             scheduler: 4_001,
+            kubelet: 4_002,
         };
         let site = Site {
             options,

@@ -53,6 +53,16 @@ pub(crate) const PKI: Stage = Stage {
     versioned: false,
 };
 
+/// The image of a real node; seconds.
+pub(crate) const IMAGE: Stage = Stage {
+    name: "image",
+    about: "the image of a real node (seconds)",
+    module: "testbed/image",
+    packages: &["."],
+    sources: &["testbed/image"],
+    versioned: false,
+};
+
 /// The store behind the API server.
 pub(crate) const ETCD: Stage = Stage {
     name: "etcd",
@@ -104,7 +114,7 @@ pub(crate) const CONTAINERD: Stage = Stage {
 };
 
 /// Every stage, cheap ones first.
-pub(crate) const ALL: &[&Stage] = &[&PKI, &ETCD, &CONTAINERD, &ORACLE, &KUBERNETES_STAGE];
+pub(crate) const ALL: &[&Stage] = &[&PKI, &IMAGE, &ETCD, &CONTAINERD, &ORACLE, &KUBERNETES_STAGE];
 
 impl Stage {
     /// The folder with this stage's programs; builds them if the cache has none.

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -14,8 +15,9 @@ use anyhow::{Context as _, bail};
 use super::daemon::{self, Daemon, Spec};
 use super::options::Options;
 use super::plan::{Ports, Programs, Site};
+use super::real_node::{self, RealNode};
 use super::record::{self, Record};
-use super::stage::{ETCD, KUBERNETES_STAGE, PKI};
+use super::stage::{CONTAINERD, ETCD, IMAGE, KUBERNETES_STAGE, PKI};
 use super::users;
 use crate::process;
 use crate::workspace::Workspace;
@@ -53,13 +55,14 @@ pub(super) fn up(workspace: &Workspace, name: &str, options: &Options) -> anyhow
             ports: &ports,
             folder: &record.folder.clone(),
         },
+        real_node: programs.real_node(&record.folder, &ports),
         record,
         kubectl: programs.all.kubernetes.join("kubectl"),
     };
     match start.run(&programs.pki) {
         Ok(()) => Ok(start.record),
         Err(error) => {
-            daemon::stop_all(&start.record.daemons);
+            super::down::stop(&start.record);
             Err(error.context(format!(
                 "unable to start testbed {name}; its logs are in {}, until the next `up` or `down`",
                 start.record.folder.join("logs").display()
@@ -71,12 +74,33 @@ pub(super) fn up(workspace: &Workspace, name: &str, options: &Options) -> anyhow
 struct Built {
     pki: PathBuf,
     all: Programs,
+    /// containerd's folder and the maker of the image, where a real node is wanted.
+    node: Option<(PathBuf, PathBuf)>,
+}
+
+impl Built {
+    fn real_node(&self, testbed: &Path, ports: &Ports) -> Option<RealNode> {
+        let (containerd, image) = self.node.clone()?;
+        Some(RealNode {
+            testbed: testbed.to_path_buf(),
+            containerd,
+            image,
+            kubelet: self.all.kubernetes.join("kubelet"),
+            port: ports.kubelet,
+        })
+    }
 }
 
 fn build(workspace: &Workspace, options: &Options) -> anyhow::Result<Built> {
     let pki = PKI.program(workspace, "pki")?;
     let etcd = ETCD.build(workspace)?;
     let kubernetes = KUBERNETES_STAGE.build(workspace)?;
+    let mut node = None;
+    if options.real_node {
+        real_node::require_packages()?;
+        let image = IMAGE.program(workspace, "image")?;
+        node = Some((CONTAINERD.build(workspace)?, image));
+    }
     let fake_kubelet = workspace.target().join("release/fake-kubelet");
     if options.fake_nodes > 0 {
         if !fake_kubelet.exists() {
@@ -90,7 +114,7 @@ fn build(workspace: &Workspace, options: &Options) -> anyhow::Result<Built> {
         kubernetes,
         fake_kubelet,
     };
-    Ok(Built { pki, all })
+    Ok(Built { pki, all, node })
 }
 
 /// The processes run in folders of their own, so a path must not depend on this one.
@@ -106,6 +130,7 @@ fn absolute(options: &Options) -> anyhow::Result<Options> {
 
 struct Start<'a> {
     site: Site<'a>,
+    real_node: Option<RealNode>,
     record: Record,
     kubectl: PathBuf,
 }
@@ -122,9 +147,10 @@ impl Start<'_> {
         users::make_authority(pki, &folder)?;
         let admin = users::make(pki, &folder, &users::ADMIN, &servers)?;
         fs::copy(admin, self.record.kubeconfig())?;
-        for user in users::PROGRAMS {
+        for user in users::PROGRAMS.iter().chain([&real_node::USER]) {
             users::make(pki, &folder, user, &servers)?;
         }
+        self.link_tools()?;
         for spec in self.site.control_plane() {
             self.start(&spec)?;
         }
@@ -135,7 +161,35 @@ impl Start<'_> {
             self.start(&spec)?;
         }
         self.await_nodes()?;
-        self.await_accounts()
+        self.await_accounts()?;
+        match self.real_node.clone() {
+            Some(node) => self.start_real_node(&node),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the tools of this testbed's versions where people and `down` find them.
+    fn link_tools(&self) -> anyhow::Result<()> {
+        let tools = self.record.folder.join("bin");
+        fs::create_dir_all(&tools)?;
+        symlink(&self.kubectl, tools.join("kubectl"))?;
+        if let Some(node) = &self.real_node {
+            symlink(node.containerd.join("ctr"), tools.join("ctr"))?;
+        }
+        Ok(())
+    }
+
+    fn start_real_node(&mut self, node: &RealNode) -> anyhow::Result<()> {
+        node.prepare()?;
+        self.start(&node.containerd())?;
+        self.wait("containerd to take its image", READY_WITHIN, || {
+            node.import_image()
+        })?;
+        self.start(&node.kubelet())?;
+        let ready = r#"jsonpath={.status.conditions[?(@.type=="Ready")].status}"#;
+        self.wait("the real node to be ready", READY_WITHIN, || {
+            self.answers(&["get", "node", real_node::NODE, "-o", ready], "True")
+        })
     }
 
     fn start(&mut self, spec: &Spec) -> anyhow::Result<()> {
@@ -173,13 +227,24 @@ impl Start<'_> {
     }
 
     fn kubectl(&self, arguments: &[&str]) -> bool {
+        self.ask(arguments).is_some()
+    }
+
+    fn answers(&self, arguments: &[&str], expected: &str) -> bool {
+        self.ask(arguments).as_deref() == Some(expected)
+    }
+
+    /// What kubectl printed, if it succeeded.
+    fn ask(&self, arguments: &[&str]) -> Option<String> {
         let mut command = Command::new(&self.kubectl);
         command
             .arg("--kubeconfig")
             .arg(self.record.kubeconfig())
             .arg("--request-timeout=5s")
             .args(arguments);
-        command.output().is_ok_and(|output| output.status.success())
+        let output = command.output().ok()?;
+        let printed = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then_some(printed)
     }
 
     /// Waits for a condition, unless a process ends before it holds.
@@ -208,7 +273,7 @@ impl Start<'_> {
 impl Ports {
     /// Free ports, asked from the kernel all at once so that none comes twice.
     fn take(options: &Options) -> anyhow::Result<Self> {
-        let n = 2 * options.n_etcd() + options.n_apiservers() + 2;
+        let n = 2 * options.n_etcd() + options.n_apiservers() + 3;
         let listeners: Vec<TcpListener> = (0..n)
             .map(|_| TcpListener::bind("127.0.0.1:0"))
             .collect::<Result<_, _>>()
@@ -224,6 +289,7 @@ impl Ports {
             apiservers: (0..options.n_apiservers()).map(|_| next()).collect(),
             controller_manager: next(),
             scheduler: next(),
+            kubelet: next(),
         })
     }
 }

@@ -23,22 +23,24 @@ pub(super) fn run(workspace: &Workspace) -> anyhow::Result<Tally> {
     let started = Instant::now();
     let testbed = Testbed::up(workspace, &name, &Options::fake_nodes(N_NODES))?;
     println!("cluster: up in {:.1} s", started.elapsed().as_secs_f64());
-    let mut checks = Checks {
-        testbed: &testbed,
-        tally: Tally::default(),
-    };
+    let mut checks = Checks::of(&testbed);
     let lived = checks.live();
     let mut tally = checks.tally;
+    tally += is_left_clean(&testbed)?;
+    lived?;
+    println!("cluster: {tally}");
+    Ok(tally)
+}
+
+/// Ends the testbed: nothing of it is left, and nobody listens on its ports.
+pub(in crate::suite) fn is_left_clean(testbed: &Testbed) -> anyhow::Result<Tally> {
     let servers = testbed.servers().to_vec();
     let left = testbed.down()?;
-    lived?;
     for thing in &left {
         println!("cluster: left behind: {thing}");
     }
-    tally.count(Checked::of(left.is_empty()));
-    let closed = servers.iter().all(|server| !answers(server));
-    tally.count(Checked::of(closed));
-    println!("cluster: {tally}");
+    let mut tally = Tally::one(Checked::of(left.is_empty()));
+    tally.count(Checked::of(!servers.iter().any(|server| answers(server))));
     Ok(tally)
 }
 
@@ -47,12 +49,18 @@ fn answers(server: &str) -> bool {
     TcpStream::connect(address).is_ok()
 }
 
-struct Checks<'a> {
+/// Checks against a testbed that runs, counted.
+pub(in crate::suite) struct Checks<'a> {
     testbed: &'a Testbed,
-    tally: Tally,
+    pub(in crate::suite) tally: Tally,
 }
 
-impl Checks<'_> {
+impl<'a> Checks<'a> {
+    pub(in crate::suite) fn of(testbed: &'a Testbed) -> Self {
+        let tally = Tally::default();
+        Self { testbed, tally }
+    }
+
     fn live(&mut self) -> anyhow::Result<()> {
         let ready =
             r#"{range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}"#;
@@ -109,7 +117,13 @@ impl Checks<'_> {
         Ok(())
     }
 
-    fn check(&mut self, what: &str, holds: bool) {
+    /// A pod gets into this phase.
+    pub(in crate::suite) fn reach(&mut self, name: &str, phase: &str) {
+        let reached = self.reaches(name, phase);
+        self.check(&format!("pod {name} is {phase}"), reached);
+    }
+
+    pub(in crate::suite) fn check(&mut self, what: &str, holds: bool) {
         if !holds {
             println!("cluster: it does not hold that {what}");
         }
@@ -133,7 +147,7 @@ impl Checks<'_> {
         }
     }
 
-    fn create(&self, object: &Value) -> anyhow::Result<()> {
+    pub(in crate::suite) fn create(&self, object: &Value) -> anyhow::Result<()> {
         self.write(&["create", "-f", "-"], object)
     }
 
