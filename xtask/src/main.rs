@@ -13,6 +13,7 @@ mod process;
 mod suite;
 mod tally;
 mod test;
+mod testbed;
 mod tidy;
 mod workspace;
 
@@ -52,6 +53,8 @@ enum Command {
     Bench(bench::Args),
     /// Run the simulator's fault fuzzer
     Fuzz(fuzz::Args),
+    /// Run a real Kubernetes on this machine
+    Testbed(testbed::Args),
     /// Run one command and print its cost as JSON (used by `bench`)
     #[command(hide = true)]
     Measure(measure::Args),
@@ -98,6 +101,7 @@ fn dispatch(command: Command) -> anyhow::Result<Verdict> {
         Command::Bless(args) => bless::run(&workspace, &args),
         Command::Bench(args) => bench::run(&workspace, &args),
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
+        Command::Testbed(args) => testbed::run(&workspace, &args),
         Command::Measure(args) => measure::run(&args),
     }
 }

@@ -72,6 +72,9 @@ impl Workspace {
     pub(crate) fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = self.command(cargo);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| describes_xtask(name)) {
+            command.env_remove(name);
+        }
         command.args(arguments);
         command
     }
@@ -79,5 +82,32 @@ impl Workspace {
     /// Builds `target/release/berth`.
     pub(crate) fn build_release(&self) -> anyhow::Result<()> {
         crate::process::require(&mut self.cargo(["build", "--release", "--package", "berth"]))
+    }
+}
+
+/// True for what cargo tells a program about its own package when it runs it.
+///
+/// A cargo started with these builds afresh whatever reads them in its build script, as `ring` does
+/// with all that depends on it; and a cargo started from a shell then builds it back again.
+fn describes_xtask(name: &std::ffi::OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_cargo_sees_the_environment_of_a_shell() {
+        let command = Workspace::locate().cargo(["build"]);
+        let removed = |wanted: &str| {
+            let mut set = command.get_envs();
+            set.any(|(name, value)| name == wanted && value.is_none())
+        };
+        // Cargo sets both for the test that runs this.
+        assert!(removed("CARGO_PKG_NAME"));
+        assert!(removed("CARGO_MANIFEST_DIR"));
+        assert!(!removed("CARGO"));
     }
 }

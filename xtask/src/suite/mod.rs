@@ -9,6 +9,8 @@ mod doc;
 mod fmt;
 mod generated;
 mod published;
+mod real_node;
+mod testbed;
 mod tidy;
 mod unit;
 
@@ -28,6 +30,8 @@ pub(crate) const ALL: &[&Suite] = &[
     &tidy::SUITE,
     &published::SUITE,
     &deny::SUITE,
+    &testbed::SUITE,
+    &real_node::SUITE,
 ];
 
 /// A named group of checks.
