@@ -7,6 +7,7 @@
 
 pub mod check;
 pub mod cluster;
+mod dynamic_resources;
 pub mod facts;
 mod inter_pod_affinity;
 mod node_affinity;
@@ -47,6 +48,7 @@ pub const FILTERS: &[&Filter] = &[
     &volume_zone::FILTER,
     &topology_spread::FILTER,
     &inter_pod_affinity::FILTER,
+    &dynamic_resources::FILTER,
     &node_declared_features::FILTER,
 ];
 

@@ -7,6 +7,9 @@
 
 mod affinity;
 mod cluster;
+mod device;
+mod device_claim;
+mod expression;
 mod label;
 mod node;
 mod node_selector;
@@ -24,6 +27,9 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use crate::quantity::{self, QuantityError};
 
 pub use cluster::{Objects, cluster};
+pub use device::{class_resources, class_selectors, slice};
+pub use device_claim::device_claim;
+pub use expression::Evaluator;
 pub use node::{node, node_drivers};
 pub use pod::pod;
 pub use storage::{attachment, claim, driver, room, storage_class, volume};

@@ -122,6 +122,9 @@ impl Check<'_> {
     }
 
     /// Counts `pod` as if it ran on `node`, for every question from now on.
+    ///
+    /// A filter that had nothing to say to the pod stays silent, as in kube-scheduler: whoever goes on
+    /// placing pods starts afresh after one with anti-affinity or host ports.
     pub fn add(&mut self, pod: &PodFacts, node: &NodeEntry) {
         for ready in &mut self.judges {
             ready.judge.add(pod, node);

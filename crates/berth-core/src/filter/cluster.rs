@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::facts::Text;
+use super::facts::device::Devices;
 use super::facts::label::Labels;
 use super::facts::node::{NodeDrivers, NodeFacts};
 use super::facts::pod::PodFacts;
@@ -14,6 +15,7 @@ use super::facts::resources::Resources;
 use super::facts::storage::{
     Attachment, ClaimFacts, ClaimKey, CsiDriver, PodVolume, StorageClass, StorageRoom, VolumeFacts,
 };
+use crate::time::Time;
 
 /// A node and what runs there.
 #[derive(Debug, Clone)]
@@ -98,8 +100,9 @@ pub struct Cluster {
     /// Labels of namespaces by name.
     pub namespaces: BTreeMap<Text, Labels>,
     pub storage: Storage,
-    /// Extended resources that device classes stand for (KEP-5004), and the class.
-    pub device_resources: BTreeMap<Text, Text>,
+    pub devices: Devices,
+    /// The instant of this picture; devices have deadlines by which they must be ready.
+    pub now: Time,
     nodes: Vec<NodeEntry>,
     /// How many volumes of running pods name each claim.
     claim_users: BTreeMap<ClaimKey, usize>,

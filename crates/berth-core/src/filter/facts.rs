@@ -4,6 +4,7 @@
 //! objects with equal facts are the same to every filter. Not here: wire formats and quantities
 //! as text (whoever watches the API lowers those), and anything that only a score needs.
 
+pub mod device;
 pub mod exact;
 pub mod label;
 pub mod node;

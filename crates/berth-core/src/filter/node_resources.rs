@@ -87,7 +87,7 @@ impl Ready<'_> {
         compare(literal!("ephemeral-storage"), disk.0.0, disk.1.0, disk.2.0);
         for (name, requested) in wanted.scalars.iter() {
             let capacity = all.scalars.get(name);
-            if capacity <= 0 && self.cluster.device_resources.contains_key(name) {
+            if capacity <= 0 && self.cluster.devices.resources.contains_key(name) {
                 continue;
             }
             compare(name.clone(), requested, capacity, held.scalars.get(name));

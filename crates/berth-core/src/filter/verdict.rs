@@ -93,6 +93,14 @@ pub enum Reason {
     AntiAffinity,
     /// Somebody in the node's domain must be apart from the pod.
     AntiAffinityOfOthers,
+    /// Devices for the pod's claims can't be had together.
+    NoDevices,
+    /// Devices can't be had, and a pool of them contradicts itself.
+    PoolInvalid,
+    /// Devices that a claim has are for other nodes, or don't become ready.
+    DevicesElsewhere,
+    /// A claim for extended resources is left over from an earlier attempt.
+    ClaimLeftOver,
     /// The node lacks a declared feature that the pod needs.
     FeatureMissing { feature: Text },
 }
@@ -129,6 +137,20 @@ pub enum Failure {
     ClaimOfAnother(ClaimKey),
     /// A volume names a claim by an empty name.
     ClaimWithoutName,
+    /// A request of devices is of a kind that came after 1.37, or names no class.
+    UnknownRequest,
+    /// An expression can't be evaluated for a device.
+    Expression(Text),
+    /// An amount can't be represented in a device's arithmetic.
+    CapacityUnrepresentable,
+    /// A claim asks for more devices than a claim can have.
+    TooManyDevices,
+    /// All devices are asked for while a pool of them is incomplete or contradicts itself.
+    PoolUnsettled,
+    /// All devices are asked for, and a constraint of the claim forbids that.
+    ConstraintOverAll,
+    /// The search for devices was given up.
+    SearchTooLong,
 }
 
 /// What one filter says of one node.

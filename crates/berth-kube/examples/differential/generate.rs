@@ -5,6 +5,7 @@
 //! defaults that the API server would have given them.
 
 mod basic;
+mod devices;
 mod dice;
 mod others;
 mod storage;
@@ -17,7 +18,28 @@ use dice::Dice;
 /// A feature of a case: it adds to the cluster and to the pod.
 type Feature = fn(&mut Dice, &mut World);
 
-/// What a case can be about.
+/// What a case about devices can be about.
+const DEVICE_FEATURES: &[Feature] = &[
+    devices::claims,
+    devices::claims,
+    devices::claims,
+    devices::counters,
+    devices::counters,
+    devices::shares,
+    devices::shares,
+    devices::pools,
+    devices::taken,
+    devices::taken,
+    devices::allocated,
+    devices::extended,
+    devices::extended,
+    devices::broken,
+];
+
+/// How many cases of a hundred are about devices.
+const DEVICE_CASES: u64 = 40;
+
+/// What other cases can be about.
 const FEATURES: &[Feature] = &[
     basic::resources,
     basic::resources,
@@ -94,10 +116,20 @@ pub(crate) fn case(seed: u64) -> Value {
     let root = Stream::from_seed(seed).child("differential");
     let mut dice = Dice::new(root.child("cluster"));
     let mut world = cluster(&mut dice);
-    let n_features = dice.pick(&[1, 1, 1, 1, 2, 2, 2, 3, 3, 4]);
+    let is_about_devices = dice.chance(DEVICE_CASES);
+    let features = if is_about_devices {
+        DEVICE_FEATURES
+    } else {
+        FEATURES
+    };
+    let n_features = if is_about_devices {
+        dice.pick(&[1, 1, 1, 2])
+    } else {
+        dice.pick(&[1, 1, 1, 1, 2, 2, 2, 3, 3, 4])
+    };
     for index in 0..n_features {
         let mut dice = Dice::new(root.child("feature").child_n(index));
-        let feature = FEATURES[usize::try_from(dice.below(FEATURES.len() as u64)).expect("short")];
+        let feature = dice.pick(features);
         feature(&mut dice, &mut world);
     }
     let mut case = world.lists;

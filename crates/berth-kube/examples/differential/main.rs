@@ -21,7 +21,7 @@ use question::{Answers, Said};
 use serde_json::Value;
 
 /// Disagreements that are shown before the run ends early.
-const SHOWN_MAX: usize = 20;
+const SHOWN_MAX: usize = 8;
 
 fn main() -> ExitCode {
     match run() {

@@ -6,7 +6,7 @@ use crate::oracle::Oracle;
 use crate::question;
 
 /// Questions that one case may cost.
-const STEPS_MAX: usize = 3_000;
+const STEPS_MAX: usize = 600;
 
 /// The smallest case found on which both sides have an answer and disagree.
 pub(crate) fn shrink(oracle: &mut Oracle, case: Value) -> Result<Value, String> {

@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use berth_core::filter::cluster::Cluster;
-use k8s_openapi::api::{core::v1 as api, storage::v1 as storage};
+use berth_core::time::Time;
+use k8s_openapi::api::{core::v1 as api, resource::v1 as resource, storage::v1 as storage};
 
 use super::label::labels;
 use super::{
-    LowerError, attachment, claim, driver, missing, node, node_drivers, pod, room, storage_class,
-    text, volume,
+    Evaluator, LowerError, attachment, claim, class_resources, class_selectors, device_claim,
+    driver, missing, node, node_drivers, pod, room, slice, storage_class, text, volume,
 };
 
 /// Lists of objects, as they come from the API.
@@ -27,6 +28,12 @@ pub struct Objects {
     pub csi_nodes: Vec<storage::CSINode>,
     pub csi_storage_capacities: Vec<storage::CSIStorageCapacity>,
     pub volume_attachments: Vec<storage::VolumeAttachment>,
+    pub resource_claims: Vec<resource::ResourceClaim>,
+    pub resource_slices: Vec<resource::ResourceSlice>,
+    pub device_classes: Vec<resource::DeviceClass>,
+    pub device_taint_rules: Vec<resource::DeviceTaintRule>,
+    /// The instant at which the lists were read.
+    pub now: Time,
 }
 
 /// The cluster that the objects describe.
@@ -51,6 +58,8 @@ pub fn cluster(from: &Objects) -> Result<Cluster, LowerError> {
         }
     }
     take_storage(from, &mut cluster)?;
+    take_devices(from, &mut cluster)?;
+    cluster.now = from.now;
     for one in from.pods.iter().filter(|one| !is_finished(one)) {
         place(&mut cluster, one)?;
     }
@@ -84,6 +93,29 @@ fn take_storage(from: &Objects, cluster: &mut Cluster) -> Result<(), LowerError>
             .entry(node)
             .or_default()
             .push(attachment);
+    }
+    Ok(())
+}
+
+fn take_devices(from: &Objects, cluster: &mut Cluster) -> Result<(), LowerError> {
+    let devices = &mut cluster.devices;
+    for one in &from.resource_slices {
+        devices.slices.extend(slice(one, &from.device_taint_rules)?);
+    }
+    for one in &from.device_classes {
+        let name = one.metadata.name.as_deref().unwrap_or_default();
+        devices.classes.insert(text(name), class_selectors(one));
+    }
+    devices.resources = class_resources(&from.device_classes);
+    for one in &from.resource_claims {
+        let claim = device_claim(one)?;
+        devices.claims.insert(claim.key.clone(), claim);
+    }
+    let mut evaluator = Evaluator::default();
+    for one in &from.resource_slices {
+        for expression in super::expression::in_use(devices) {
+            evaluator.evaluate(&expression, one, &mut devices.expressions);
+        }
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1 as api;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::affinity::{spread, terms};
+use super::device_claim::{container_asks, pod_claims};
 use super::label::labels;
 use super::node::effect;
 use super::node_selector::node_selector;
@@ -33,6 +34,8 @@ pub fn pod(from: &api::Pod) -> Result<PodFacts, LowerError> {
     let mut facts = identity(metadata)?;
     take_spec(metadata, spec, &mut facts)?;
     let asked = requests(spec)?;
+    facts.device_claims = pod_claims(spec, status.as_ref());
+    facts.containers = container_asks(spec)?;
     let held = status.as_ref().map(|status| held(spec, status));
     facts.resized = held
         .transpose()?

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use berth_core::filter::check::{Answer, Objection, Start, start};
 use berth_core::filter::cluster::Cluster;
 use berth_core::filter::verdict::{Reason, Refusal, Remedy};
+use berth_core::time::Time;
 use berth_kube::lower::{self, Objects};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -86,7 +87,19 @@ pub(crate) fn objects(case: &Value) -> Result<Objects, String> {
         csi_nodes: read_list(case, "csiNodes")?,
         csi_storage_capacities: read_list(case, "csiStorageCapacities")?,
         volume_attachments: read_list(case, "volumeAttachments")?,
+        resource_claims: read_list(case, "resourceClaims")?,
+        resource_slices: read_list(case, "resourceSlices")?,
+        device_classes: read_list(case, "deviceClasses")?,
+        device_taint_rules: read_list(case, "deviceTaintRules")?,
+        now: now(),
     })
+}
+
+/// The present: the other side looks at the clock too.
+fn now() -> Time {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let ms = since.map_or(0, |since| since.as_millis());
+    Time(i64::try_from(ms).unwrap_or(i64::MAX))
 }
 
 fn read_list<T: DeserializeOwned>(case: &Value, key: &str) -> Result<Vec<T>, String> {

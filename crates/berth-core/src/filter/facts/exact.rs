@@ -57,6 +57,16 @@ impl Exact {
         Self(self.0.saturating_mul(factor as i128))
     }
 
+    /// Adds itself to `sum`.
+    pub fn add_to(self, sum: &mut Self) {
+        *sum = *sum + self;
+    }
+
+    /// Takes itself from `sum`.
+    pub fn take_from(self, sum: &mut Self) {
+        *sum = *sum - self;
+    }
+
     fn scaled_up(self, scale: i128) -> i64 {
         let (whole, rest) = (self.0 / scale, self.0 % scale);
         let up = whole + rest.signum();

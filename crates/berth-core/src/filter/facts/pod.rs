@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::Text;
+use super::device::{ContainerAsk, PodClaim};
 use super::label::{Labels, Selector};
 use super::node_selector::NodeSelector;
 use super::resources::Resources;
@@ -129,6 +130,10 @@ pub struct PodFacts {
     pub spread: Box<[SpreadConstraint]>,
     /// Volumes that a filter cares about, in the order of the pod.
     pub volumes: Box<[PodVolume]>,
+    /// Claims of devices, in the order of the pod.
+    pub device_claims: Box<[PodClaim]>,
+    /// Containers that ask for extended resources, init containers first.
+    pub containers: Box<[ContainerAsk]>,
 }
 
 impl PodFacts {
