@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::facts::Text;
-use super::facts::device::Devices;
+use super::facts::inventory::Devices;
 use super::facts::label::Labels;
 use super::facts::node::{NodeDrivers, NodeFacts};
 use super::facts::pod::PodFacts;

@@ -10,7 +10,6 @@ mod extended;
 mod pools;
 mod search;
 
-use capacity::Taken;
 use search::{Outcome, Wish, search};
 
 use super::cluster::{Cluster, NodeEntry};
@@ -35,7 +34,6 @@ struct Ready<'a> {
     pod: &'a PodFacts,
     claims: Vec<&'a DeviceClaim>,
     extended: Extended,
-    taken: Taken,
 }
 
 /// Whether devices may have to stand for extended resources of the pod.
@@ -71,7 +69,6 @@ fn prepare<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
         pod,
         claims,
         extended,
-        taken: Taken::of(&cluster.devices),
     }))
 }
 
@@ -88,7 +85,7 @@ fn claims_of<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Result<Vec<&'a Devi
             PodClaim::Made(name) => (key(name), true),
             PodClaim::Pending(name) => return Err(Reason::ClaimMissing(key(name))),
         };
-        let Some(claim) = cluster.devices.claims.get(&key) else {
+        let Some(claim) = cluster.devices.claims().get(&key) else {
             return Err(Reason::ClaimMissing(key));
         };
         if claim.is_terminating {
@@ -106,7 +103,7 @@ fn extended_of(cluster: &Cluster, pod: &PodFacts) -> Extended {
     if !extended::concerns(cluster, pod) {
         return Extended::No;
     }
-    let mut claims = cluster.devices.claims.values();
+    let mut claims = cluster.devices.claims().values();
     let left_over = claims.any(|claim| {
         claim.is_for_extended
             && claim.owner.as_ref() == Some(&pod.uid)
@@ -186,7 +183,7 @@ impl Judge for Ready<'_> {
             });
         }
         if !wishes.is_empty() {
-            match search(&self.cluster.devices, &self.taken, node, &wishes) {
+            match search(&self.cluster.devices, node, &wishes) {
                 Ok(Outcome::Found) => {}
                 Ok(Outcome::None) => return Verdict::whatever_leaves(Reason::NoDevices),
                 Ok(Outcome::NoneAndInvalid) => {

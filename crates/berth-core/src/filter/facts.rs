@@ -6,6 +6,7 @@
 
 pub mod device;
 pub mod exact;
+pub mod inventory;
 pub mod label;
 pub mod node;
 pub mod node_selector;

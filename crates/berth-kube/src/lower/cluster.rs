@@ -100,7 +100,9 @@ fn take_storage(from: &Objects, cluster: &mut Cluster) -> Result<(), LowerError>
 fn take_devices(from: &Objects, cluster: &mut Cluster) -> Result<(), LowerError> {
     let devices = &mut cluster.devices;
     for one in &from.resource_slices {
-        devices.slices.extend(slice(one, &from.device_taint_rules)?);
+        if let Some(slice) = slice(one, &from.device_taint_rules)? {
+            devices.set_slice(slice);
+        }
     }
     for one in &from.device_classes {
         let name = one.metadata.name.as_deref().unwrap_or_default();
@@ -108,8 +110,7 @@ fn take_devices(from: &Objects, cluster: &mut Cluster) -> Result<(), LowerError>
     }
     devices.resources = class_resources(&from.device_classes);
     for one in &from.resource_claims {
-        let claim = device_claim(one)?;
-        devices.claims.insert(claim.key.clone(), claim);
+        devices.set_claim(device_claim(one)?);
     }
     let mut evaluator = Evaluator::default();
     for one in &from.resource_slices {

@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use berth_core::filter::facts::Text;
-use berth_core::filter::facts::device::{Choice, Devices, Expressions, Truth};
+use berth_core::filter::facts::device::{Choice, Expressions, Truth};
 use berth_core::filter::facts::exact::Exact;
+use berth_core::filter::facts::inventory::Devices;
 use cel::extractors::This;
 use cel::objects::{Key, Map, Opaque};
 use cel::{Context, Env, ExecutionError, Program, Value, extensions};
@@ -48,7 +49,7 @@ impl std::fmt::Debug for Evaluator {
 pub(super) fn in_use(devices: &Devices) -> BTreeSet<Text> {
     let mut all: BTreeSet<Text> = devices.classes.values().flatten().cloned().collect();
     let waiting = devices
-        .claims
+        .claims()
         .values()
         .filter(|claim| claim.allocation.is_none());
     for request in waiting.flat_map(|claim| &claim.requests) {

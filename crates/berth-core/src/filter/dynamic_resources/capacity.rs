@@ -1,78 +1,19 @@
-//! Capacity of devices that several claims share (KEP-5075), and what is taken of all devices.
+//! Capacity of devices that several claims share (KEP-5075).
 //!
 //! Invariant: a request is rounded up as the device's policy says, and refused where the policy
 //! doesn't allow the outcome. An amount that the device's arithmetic can't represent is a failure and
 //! not a refusal, as in kube-scheduler.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::filter::facts::Text;
 use crate::filter::facts::device::{
-    AllowedCapacity, Capacity, CapacityPolicy, CapacityRange, Device, DeviceKey, Devices, Sharing,
+    AllowedCapacity, Capacity, CapacityPolicy, CapacityRange, Device,
 };
 use crate::filter::facts::exact::Exact;
+use crate::filter::facts::inventory::Amounts;
 use crate::filter::verdict::Failure;
 
 /// Billionths in a thousandth, in which ranges with fractions are computed.
 const MILLI: i128 = 1_000_000;
-
-/// Amounts by name of capacity.
-pub(super) type Amounts = BTreeMap<Text, Exact>;
-
-/// What allocated claims hold.
-#[derive(Debug, Default)]
-pub(super) struct Taken {
-    /// Devices that one claim has for itself.
-    whole: BTreeSet<DeviceKey>,
-    /// Devices of which claims have shares, and what these come to.
-    shared: BTreeMap<DeviceKey, Amounts>,
-}
-
-impl Taken {
-    /// What all claims hold.
-    pub(super) fn of(devices: &Devices) -> Self {
-        let mut taken = Self::default();
-        let allocations = devices
-            .claims
-            .values()
-            .filter_map(|one| one.allocation.as_ref());
-        for device in allocations.flat_map(|one| &one.devices) {
-            match device.sharing {
-                Sharing::One => {
-                    taken.whole.insert(device.key.clone());
-                }
-                Sharing::Several => {
-                    let amounts = taken.shared.entry(device.key.clone()).or_default();
-                    for (name, amount) in &device.capacity {
-                        let sum = amounts.entry(name.clone()).or_default();
-                        *sum = *sum + *amount;
-                    }
-                }
-            }
-        }
-        taken
-    }
-
-    /// Whether one claim has the device for itself.
-    pub(super) fn is_whole(&self, key: &DeviceKey) -> bool {
-        self.whole.contains(key)
-    }
-
-    /// Whether claims have shares of the device.
-    pub(super) fn is_shared(&self, key: &DeviceKey) -> bool {
-        self.shared.contains_key(key)
-    }
-
-    /// Whether anybody has it or a part of it.
-    pub(super) fn is_in_use(&self, key: &DeviceKey) -> bool {
-        self.is_whole(key) || self.is_shared(key)
-    }
-
-    /// What is taken of a shared device.
-    pub(super) fn shared(&self, key: &DeviceKey) -> Option<&Amounts> {
-        self.shared.get(key)
-    }
-}
 
 /// What a request would take of the device; `None` if the device doesn't have what it names, or its
 /// policy doesn't allow it.

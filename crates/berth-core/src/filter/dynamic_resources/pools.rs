@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::capacity::Taken;
 use crate::filter::facts::Text;
 use crate::filter::facts::device::{Device, DeviceKey, DeviceNodes, DeviceSlice};
 use crate::filter::facts::exact::Exact;
+use crate::filter::facts::inventory::{Devices, Held};
 use crate::filter::facts::node::NodeFacts;
 
 /// Whether devices can be had from a pool.
@@ -41,13 +41,10 @@ pub(super) struct Pool<'a> {
 type PoolId<'a> = (&'a Text, &'a Text);
 
 /// The pools with devices for `node`.
-pub(super) fn gather<'a>(
-    slices: &'a [DeviceSlice],
-    node: &NodeFacts,
-    taken: &Taken,
-) -> Vec<Pool<'a>> {
+pub(super) fn gather<'a>(devices: &'a Devices, node: &NodeFacts) -> Vec<Pool<'a>> {
     let mut newest: BTreeMap<PoolId<'a>, Vec<&'a DeviceSlice>> = BTreeMap::new();
-    for slice in slices.iter().filter(|slice| is_relevant(slice, node)) {
+    let relevant = devices.slices_for(&node.name);
+    for slice in relevant.filter(|slice| is_relevant(slice, node)) {
         let pool = newest.entry((&slice.driver, &slice.pool)).or_default();
         let generation = pool.first().map_or(i64::MIN, |first| first.generation);
         if slice.generation > generation {
@@ -60,7 +57,7 @@ pub(super) fn gather<'a>(
     let (mut pools, mut last) = (Vec::new(), Vec::new());
     for (id, mut relevant) in newest {
         relevant.sort_by(|a, b| a.name.cmp(&b.name));
-        let Some(pool) = build(id, &relevant, slices, taken) else {
+        let Some(pool) = build(id, &relevant, devices) else {
             continue;
         };
         if pool.devices.iter().any(|one| one.device.has_conditions) {
@@ -98,17 +95,13 @@ pub(super) fn reaches(nodes: &DeviceNodes, node: &NodeFacts) -> bool {
 fn build<'a>(
     (driver, pool): PoolId<'a>,
     relevant: &[&'a DeviceSlice],
-    all: &'a [DeviceSlice],
-    taken: &Taken,
+    inventory: &'a Devices,
 ) -> Option<Pool<'a>> {
     let first = relevant.first().expect("a pool has a slice");
     let expected = usize::try_from(first.slices_in_pool).unwrap_or(usize::MAX);
     let mut others: Vec<&DeviceSlice> = Vec::new();
     if relevant.len() != expected {
-        let same = all
-            .iter()
-            .filter(|one| one.driver == *driver && one.pool == *pool);
-        let same: Vec<&DeviceSlice> = same.collect();
+        let same: Vec<&DeviceSlice> = inventory.slices_of(driver, pool).collect();
         if same.iter().any(|one| one.generation > first.generation) {
             return None;
         }
@@ -138,7 +131,7 @@ fn build<'a>(
     if !is_unique || !devices.iter().chain(&elsewhere).all(is_known) {
         return Some(empty(PoolState::Invalid));
     }
-    let counters = left(counters, devices.iter().chain(&elsewhere), taken);
+    let counters = left(counters, devices.iter().chain(&elsewhere), inventory.held());
     Some(Pool {
         state: PoolState::Usable,
         devices,
@@ -195,12 +188,12 @@ fn takes_known(device: &Device, sets: &BTreeSet<&Text>, counters: &Counters<'_>)
 fn left<'a, 'b>(
     mut counters: Counters<'a>,
     devices: impl Iterator<Item = &'b PoolDevice<'a>>,
-    taken: &Taken,
+    held: &Held,
 ) -> Counters<'a>
 where
     'a: 'b,
 {
-    for one in devices.filter(|one| taken.is_in_use(&one.key)) {
+    for one in devices.filter(|one| held.is_in_use(&one.key)) {
         for set in &one.device.takes {
             for (name, amount) in &set.counters {
                 if let Some(left) = counters.get_mut(&(&set.name, name)) {

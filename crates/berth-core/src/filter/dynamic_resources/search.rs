@@ -6,14 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::capacity::{self, Amounts, Taken};
+use super::capacity;
 use super::constraint::{For, Rule};
 use super::pools::{Pool, PoolDevice, PoolState, gather, reaches};
 use crate::filter::facts::Text;
 use crate::filter::facts::device::{
-    Access, Ask, Choice, Constraint, DeviceNodes, Devices, Request, Sharing, Truth, Wanted,
+    Access, Ask, Choice, Constraint, DeviceNodes, Request, Sharing, Truth, Wanted,
 };
 use crate::filter::facts::exact::Exact;
+use crate::filter::facts::inventory::{Amounts, Devices, Held};
 use crate::filter::facts::node::NodeFacts;
 use crate::filter::facts::taint::Effect;
 use crate::filter::verdict::Failure;
@@ -39,13 +40,12 @@ pub(super) enum Outcome {
 /// Looks for devices for all `wishes` on `node`.
 pub(super) fn search(
     devices: &Devices,
-    taken: &Taken,
     node: &NodeFacts,
     wishes: &[Wish<'_>],
 ) -> Result<Outcome, Failure> {
-    let pools = gather(&devices.slices, node, taken);
+    let pools = gather(devices, node);
     let is_invalid = pools.iter().any(|pool| pool.state == PoolState::Invalid);
-    let mut search = Search::new(devices, taken, node, &pools, wishes)?;
+    let mut search = Search::new(devices, node, &pools, wishes)?;
     match search.next_request(At::START) {
         Ok(true) => Ok(Outcome::Found),
         Ok(false) if is_invalid => Ok(Outcome::NoneAndInvalid),
@@ -126,7 +126,7 @@ struct Ready<'a> {
 #[derive(Debug)]
 struct Search<'a, 's> {
     devices: &'a Devices,
-    taken: &'s Taken,
+    held: &'a Held,
     node: &'a NodeFacts,
     pools: &'s [Pool<'a>],
     wishes: &'s [Wish<'a>],
@@ -153,7 +153,6 @@ struct Added {
 impl<'a, 's> Search<'a, 's> {
     fn new(
         devices: &'a Devices,
-        taken: &'s Taken,
         node: &'a NodeFacts,
         pools: &'s [Pool<'a>],
         wishes: &'s [Wish<'a>],
@@ -161,7 +160,7 @@ impl<'a, 's> Search<'a, 's> {
         let rules = |wish: &Wish<'a>| wish.constraints.iter().map(Rule::new).collect();
         let mut search = Self {
             devices,
-            taken,
+            held: devices.held(),
             node,
             pools,
             wishes,
@@ -387,7 +386,7 @@ impl<'a, 's> Search<'a, 's> {
             Access::Admin => holders.is_none_or(|claims| !claims.contains(&at.claim)),
             Access::Use => {
                 holders.is_none_or(BTreeSet::is_empty)
-                    && !self.taken.is_whole(&self.device(place).key)
+                    && !self.held.is_whole(&self.device(place).key)
             }
         }
     }
@@ -397,7 +396,7 @@ impl<'a, 's> Search<'a, 's> {
         let consumed = capacity::consumed(one.device, &ask.capacity)?;
         Ok(consumed.is_some_and(|wanted| {
             let here = self.shared.get(&place).map(|(_, amounts)| amounts);
-            capacity::fits(one.device, &wanted, &[self.taken.shared(&one.key), here])
+            capacity::fits(one.device, &wanted, &[self.held.shared(&one.key), here])
         }))
     }
 
@@ -432,7 +431,7 @@ impl<'a, 's> Search<'a, 's> {
             return Ok(None);
         }
         let counts_already =
-            is_shared && (self.taken.is_shared(&one.key) || self.shared.contains_key(&place));
+            is_shared && (self.held.is_shared(&one.key) || self.shared.contains_key(&place));
         let takes_counters = !counts_already && !one.device.takes.is_empty();
         if takes_counters && !self.take_counters(place) {
             return Ok(None);

@@ -285,15 +285,3 @@ pub struct ContainerAsk {
     /// Pieces by resource, with the resource's place among the container's requests.
     pub resources: Box<[(Text, i64, usize)]>,
 }
-
-/// All devices of a cluster.
-#[derive(Debug, Clone, Default)]
-pub struct Devices {
-    pub slices: Vec<DeviceSlice>,
-    /// The selectors of each class.
-    pub classes: BTreeMap<Text, Box<[Text]>>,
-    /// Extended resources that classes stand for (KEP-5004), and the class.
-    pub resources: BTreeMap<Text, Text>,
-    pub claims: BTreeMap<ClaimKey, DeviceClaim>,
-    pub expressions: Expressions,
-}
