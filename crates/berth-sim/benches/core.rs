@@ -176,7 +176,9 @@ fn churn(policy_name: &str, nodes: usize, level: usize) -> Scheduler<Churn> {
     }
     let churn = Churn {
         user: index.add_user("bench"),
-        queue: index.add_queue(QueueSpec::new("bench", None)).expect("shallow"),
+        queue: index
+            .add_queue(QueueSpec::new("bench", None))
+            .expect("shallow"),
         tasks,
         stream: Stream::from_seed(1).child("arrivals"),
         running: std::collections::VecDeque::new(),

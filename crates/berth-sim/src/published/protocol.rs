@@ -181,7 +181,9 @@ struct Experiment {
 impl Cluster for Experiment {
     fn observe(&mut self, index: &mut Draft, _until: Time) -> Option<Time> {
         if let Some(failed) = self.waiting.take() {
-            index.remove_pod(failed, Time::ZERO).expect("the pod still waits");
+            index
+                .remove_pod(failed, Time::ZERO)
+                .expect("the pod still waits");
         }
         let task = *self.tasks.get(self.next)?;
         let now = Time(i64::try_from(self.next).expect("lists are bounded"));

@@ -86,7 +86,9 @@ impl World {
             &mut self.tally.withdrawn
         }) += 1;
         self.stop(pod, now);
-        index.remove_pod(pod, now).expect("a live pod is in the index");
+        index
+            .remove_pod(pod, now)
+            .expect("a live pod is in the index");
         if self.pods[pod.slot as usize]
             .take()
             .is_some_and(|live| live.job.run.is_some())

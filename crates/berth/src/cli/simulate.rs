@@ -39,7 +39,11 @@ pub(crate) struct Args {
     #[arg(long, default_value = "site:small", value_parser = trace::parse)]
     trace: Trace,
     /// Policies to compare, or all; `berth policies` lists them
-    #[arg(long, value_delimiter = ',', default_value = "berth,fgd,best-fit,random")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "berth,fgd,best-fit,random"
+    )]
     #[arg(value_parser = choice_parser(), hide_possible_values = true)]
     policy: Vec<Choice>,
     /// What all chance in a run derives from [default: 42]

@@ -288,11 +288,11 @@ pub(crate) fn names(dice: &mut Dice, world: &mut World) {
 /// Host ports of containers and sidecars, by address and protocol.
 pub(crate) fn ports(dice: &mut Dice, world: &mut World) {
     for pod in world.every_pod() {
-        let n = dice.below(3);
+        let n = 1 + dice.below(2);
         let port = |_| {
             let mut port = json!({
                 "containerPort": 80,
-                "hostPort": dice.pick(&[0, 8080, 8081]),
+                "hostPort": dice.pick(&[0, 8080, 8080, 8081]),
                 "protocol": dice.pick(&["TCP", "TCP", "UDP", "SCTP"]),
             });
             if dice.chance(50) {

@@ -29,7 +29,20 @@ pub(crate) fn spread(dice: &mut Dice, world: &mut World) {
             pod["metadata"]["namespace"] = namespace;
         }
     }
-    match dice.below(3) {
+    for index in 0..dice.below(8) {
+        let namespace = world.pod["metadata"]["namespace"].clone();
+        let mut other = pod(&format!("spread{index}"), "red");
+        other["metadata"]["namespace"] = namespace;
+        other["metadata"]["uid"] = json!(format!("pod-spread{index}"));
+        other["metadata"]["labels"] = json!({"app": "x", "tier": dice.pick(&["x", "y"])});
+        let place = dice.below(world.nodes.len() as u64);
+        other["spec"]["nodeName"] = json!(format!("n{}", dice.below(place + 1)));
+        let is_new = |one: &Value| one["metadata"]["name"] != other["metadata"]["name"];
+        if world.pods.iter().all(is_new) {
+            world.pods.push(other);
+        }
+    }
+    match dice.below(5) {
         0 => basic::taints(dice, world),
         1 => basic::node_affinity(dice, world),
         _ => {}
@@ -39,7 +52,7 @@ pub(crate) fn spread(dice: &mut Dice, world: &mut World) {
 fn constraint(dice: &mut Dice) -> Value {
     let mut one = json!({
         "maxSkew": 1 + dice.below(2),
-        "topologyKey": topology(dice),
+        "topologyKey": if dice.chance(70) { "topology.kubernetes.io/zone" } else { topology(dice) },
         "whenUnsatisfiable": if dice.chance(90) { "DoNotSchedule" } else { "ScheduleAnyway" },
     });
     if let Some(selector) = selector(dice) {
