@@ -61,6 +61,7 @@ const FEATURES: &[Feature] = &[
     others::anti_affinity,
     others::anti_affinity_of_others,
     others::nominated,
+    others::nominated,
     storage::bound,
     storage::waiting,
     storage::waiting,

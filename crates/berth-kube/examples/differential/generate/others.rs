@@ -125,11 +125,11 @@ pub(crate) fn anti_affinity_of_others(dice: &mut Dice, world: &mut World) {
 
 /// Pods that preemption has promised a place, among rules that count them.
 pub(crate) fn nominated(dice: &mut Dice, world: &mut World) {
-    match dice.below(5) {
+    match dice.below(7) {
         0 => basic::resources(dice, world),
         1 => spread(dice, world),
-        2 => affinity(dice, world),
-        3 => anti_affinity(dice, world),
+        2..=4 => affinity(dice, world),
+        5 => anti_affinity(dice, world),
         _ => basic::ports(dice, world),
     }
     if dice.chance(70) {
