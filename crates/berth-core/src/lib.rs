@@ -11,6 +11,7 @@
 
 pub mod amount;
 pub mod cow;
+pub mod filter;
 pub mod id;
 pub mod invariant;
 pub mod limits;

@@ -53,3 +53,10 @@ pub const EVICTION_EXACT_UNITS_MAX: usize = 8;
 
 /// Entries of the log of changed nodes before tables that lag behind are rebuilt instead.
 pub const CHANGE_LOG_MAX: usize = 1 << 20;
+
+/// Devices that one claim can have; the API's own bound (`AllocationResultsMaxSize`).
+pub const DEVICES_PER_CLAIM_MAX: usize = 32;
+
+/// Steps of one search for devices on one node: about a second, where kube-scheduler gives up after
+/// ten; a search that is not hopeless takes one step a device.
+pub const DEVICE_SEARCH_STEPS_MAX: usize = 1_000_000;

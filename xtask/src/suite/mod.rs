@@ -5,6 +5,7 @@
 
 mod clippy;
 mod deny;
+mod differential;
 mod doc;
 mod fmt;
 mod generated;
@@ -29,6 +30,7 @@ pub(crate) const ALL: &[&Suite] = &[
     &generated::SUITE,
     &tidy::SUITE,
     &published::SUITE,
+    &differential::SUITE,
     &deny::SUITE,
     &testbed::SUITE,
     &real_node::SUITE,

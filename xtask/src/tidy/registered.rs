@@ -8,7 +8,7 @@ use super::{Check, Finding};
 
 pub(super) const CHECK: Check = Check {
     name: "registered",
-    about: "every file is in a module, every policy in its list",
+    about: "every file is in a module, every policy and filter in its list",
     run,
 };
 
@@ -20,10 +20,16 @@ pub(super) struct Registry {
 }
 
 /// Every catalogue of the product.
-pub(super) const REGISTRIES: &[Registry] = &[Registry {
-    folder: "crates/berth-core/src/sched/policy",
-    list: "crates/berth-core/src/sched/policy.rs",
-}];
+pub(super) const REGISTRIES: &[Registry] = &[
+    Registry {
+        folder: "crates/berth-core/src/sched/policy",
+        list: "crates/berth-core/src/sched/policy.rs",
+    },
+    Registry {
+        folder: "crates/berth-core/src/filter",
+        list: "crates/berth-core/src/filter.rs",
+    },
+];
 
 /// Files that cargo finds by itself.
 const ROOTS: [&str; 3] = ["lib.rs", "main.rs", "build.rs"];

@@ -147,7 +147,7 @@ pub(super) mod sample {
             ("crates/berth-sim/clippy.toml", &bans),
             (
                 "crates/berth-core/src/lib.rs",
-                "//! The core.\n\npub mod sched;\n",
+                "//! The core.\n\npub mod filter;\npub mod sched;\n",
             ),
             (
                 "crates/berth-core/src/sched.rs",

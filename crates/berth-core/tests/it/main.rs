@@ -3,6 +3,7 @@
 mod draft;
 mod engine;
 mod explain;
+mod filters;
 mod fit;
 mod oracle;
 mod room;

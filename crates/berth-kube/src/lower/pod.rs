@@ -1,0 +1,291 @@
+//! `Pod`.
+
+use std::sync::Arc;
+
+use berth_core::filter::facts::Text;
+use berth_core::filter::facts::pod::{HostPort, NodeRules, PodFacts, Protocol};
+use berth_core::filter::facts::taint::{ToleratedValue, Toleration};
+use k8s_openapi::api::core::v1 as api;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::affinity::{spread, terms};
+use super::device_claim::{container_asks, pod_claims};
+use super::label::labels;
+use super::node::effect;
+use super::node_selector::node_selector;
+use super::pod_volume::pod_volume;
+use super::requests::{held, is_sidecar, requests, rounded};
+use super::{LowerError, list, missing, optional, text, unknown};
+
+/// The address that stands for every address.
+const EVERY_ADDRESS: &str = "0.0.0.0";
+
+/// What the filters know of a pod.
+///
+/// # Errors
+/// If it has no name, or a field can't be read.
+pub fn pod(from: &api::Pod) -> Result<PodFacts, LowerError> {
+    let api::Pod {
+        metadata,
+        spec,
+        status,
+    } = from;
+    let spec = spec.as_ref().ok_or_else(|| missing("spec"))?;
+    let mut facts = identity(metadata)?;
+    take_spec(metadata, spec, &mut facts)?;
+    let asked = requests(spec)?;
+    facts.device_claims = pod_claims(spec, status.as_ref());
+    facts.containers = container_asks(spec)?;
+    let held = status.as_ref().map(|status| held(spec, status));
+    facts.resized = held
+        .transpose()?
+        .flatten()
+        .filter(|held| *held != asked)
+        .map(|held| Box::new(rounded(&held)));
+    facts.requests = rounded(&asked);
+    Ok(facts)
+}
+
+fn identity(metadata: &ObjectMeta) -> Result<PodFacts, LowerError> {
+    let name = metadata
+        .name
+        .as_deref()
+        .ok_or_else(|| missing("metadata.name"))?;
+    Ok(PodFacts {
+        namespace: optional(metadata.namespace.as_ref()),
+        name: text(name),
+        uid: optional(metadata.uid.as_ref()),
+        labels: labels(metadata.labels.as_ref()),
+        is_terminating: metadata.deletion_timestamp.is_some(),
+        ..PodFacts::default()
+    })
+}
+
+fn take_spec(
+    metadata: &ObjectMeta,
+    from: &api::PodSpec,
+    facts: &mut PodFacts,
+) -> Result<(), LowerError> {
+    let api::PodSpec {
+        active_deadline_seconds: _,
+        affinity,
+        automount_service_account_token: _,
+        containers,
+        dns_config: _,
+        dns_policy: _,
+        enable_service_links: _,
+        ephemeral_containers: _,
+        eviction_responders: _,
+        host_aliases: _,
+        host_ipc: _,
+        host_network: _,
+        host_pid: _,
+        host_users: _,
+        hostname: _,
+        hostname_override: _,
+        image_pull_secrets: _,
+        init_containers,
+        node_name: _,
+        node_selector: _,
+        os: _,
+        overhead: _,
+        preemption_policy: _,
+        priority,
+        priority_class_name: _,
+        readiness_gates: _,
+        resource_claims: _,
+        resources: _,
+        restart_policy: _,
+        runtime_class_name: _,
+        scheduler_name: _,
+        scheduling_gates: _,
+        scheduling_group: _,
+        security_context: _,
+        service_account: _,
+        service_account_name: _,
+        set_hostname_as_fqdn: _,
+        share_process_namespace: _,
+        subdomain: _,
+        termination_grace_period_seconds: _,
+        tolerations: _,
+        topology_spread_constraints,
+        volumes,
+    } = from;
+    facts.priority = priority.unwrap_or(0);
+    facts.rules = Arc::new(rules(from));
+    take_affinity(affinity.as_ref(), facts)?;
+    let constraints = list(topology_spread_constraints.as_ref());
+    facts.spread = spread(metadata.labels.as_ref(), constraints)?;
+    facts.host_ports = host_ports(containers, list(init_containers.as_ref()))?;
+    let volumes = list(volumes.as_ref()).iter();
+    facts.volumes = volumes
+        .filter_map(|one| pod_volume(&facts.name, one))
+        .collect();
+    Ok(())
+}
+
+/// What the pod says about nodes by themselves.
+fn rules(from: &api::PodSpec) -> NodeRules {
+    let affinity = from
+        .affinity
+        .as_ref()
+        .and_then(|all| all.node_affinity.as_ref());
+    let required = affinity.and_then(|one| {
+        one.required_during_scheduling_ignored_during_execution
+            .as_ref()
+    });
+    NodeRules {
+        node_name: from
+            .node_name
+            .as_ref()
+            .filter(|name| !name.is_empty())
+            .map(|name| text(name)),
+        node_labels: labels(from.node_selector.as_ref()),
+        node_affinity: required.map(node_selector),
+        tolerations: from
+            .tolerations
+            .iter()
+            .flatten()
+            .filter_map(toleration)
+            .collect(),
+        features: features(from),
+    }
+}
+
+fn take_affinity(from: Option<&api::Affinity>, facts: &mut PodFacts) -> Result<(), LowerError> {
+    let Some(api::Affinity {
+        node_affinity: _,
+        pod_affinity,
+        pod_anti_affinity,
+    }) = from
+    else {
+        return Ok(());
+    };
+    let namespace = facts.namespace.clone();
+    if let Some(api::PodAffinity {
+        preferred_during_scheduling_ignored_during_execution: _,
+        required_during_scheduling_ignored_during_execution: required,
+    }) = pod_affinity
+    {
+        facts.affinity = terms(
+            "spec.affinity.podAffinity",
+            &namespace,
+            list(required.as_ref()),
+        )?;
+    }
+    if let Some(api::PodAntiAffinity {
+        preferred_during_scheduling_ignored_during_execution: _,
+        required_during_scheduling_ignored_during_execution: required,
+    }) = pod_anti_affinity
+    {
+        let path = "spec.affinity.podAntiAffinity";
+        facts.anti_affinity = terms(path, &namespace, list(required.as_ref()))?;
+    }
+    Ok(())
+}
+
+/// A toleration; `None` where it can't tolerate anything.
+fn toleration(from: &api::Toleration) -> Option<Toleration> {
+    let api::Toleration {
+        effect: effect_name,
+        key,
+        operator,
+        toleration_seconds: _,
+        value,
+    } = from;
+    let effect = match effect_name.as_deref() {
+        None | Some("") => None,
+        Some(name) => Some(effect(name)?),
+    };
+    let value = match operator.as_deref() {
+        None | Some("" | "Equal") => ToleratedValue::Equal(optional(value.as_ref())),
+        Some("Exists") => ToleratedValue::Any,
+        // Gt and Lt are behind a gate that is off.
+        Some(_) => return None,
+    };
+    let key = key.as_ref().filter(|key| !key.is_empty());
+    Some(Toleration {
+        key: key.map(|key| text(key)),
+        value,
+        effect,
+    })
+}
+
+/// The host ports of all containers that run together.
+fn host_ports(
+    containers: &[api::Container],
+    init: &[api::Container],
+) -> Result<Box<[HostPort]>, LowerError> {
+    let sidecars = init.iter().filter(|one| is_sidecar(one));
+    let ports = sidecars
+        .chain(containers)
+        .flat_map(|one| list(one.ports.as_ref()));
+    ports.filter_map(|one| host_port(one).transpose()).collect()
+}
+
+fn host_port(from: &api::ContainerPort) -> Result<Option<HostPort>, LowerError> {
+    let api::ContainerPort {
+        container_port: _,
+        host_ip,
+        host_port,
+        name: _,
+        protocol,
+    } = from;
+    let Some(port) = host_port.filter(|port| *port > 0) else {
+        return Ok(None);
+    };
+    let protocol = match protocol.as_deref() {
+        None | Some("" | "TCP") => Protocol::Tcp,
+        Some("UDP") => Protocol::Udp,
+        Some("SCTP") => Protocol::Sctp,
+        Some(other) => {
+            return Err(unknown(
+                "spec.containers[].ports[].protocol",
+                other,
+                "TCP, UDP or SCTP",
+            ));
+        }
+    };
+    let address = host_ip
+        .as_ref()
+        .filter(|ip| !ip.is_empty() && *ip != EVERY_ADDRESS);
+    Ok(Some(HostPort {
+        address: address.map(|ip| text(ip)),
+        protocol,
+        port,
+    }))
+}
+
+/// The declared node features that the pod needs.
+///
+/// Source: `component-helpers/nodedeclaredfeatures`, the features that infer a need for scheduling.
+fn features(spec: &api::PodSpec) -> Box<[Text]> {
+    let containers = || {
+        spec.containers
+            .iter()
+            .chain(spec.init_containers.iter().flatten())
+    };
+    let restarts_all = |container: &api::Container| {
+        let mut rules = list(container.restart_policy_rules.as_ref()).iter();
+        rules.any(|rule| rule.action == "RestartAllContainers")
+    };
+    let has_options = |mounts: &[api::VolumeMount]| {
+        mounts
+            .iter()
+            .any(|mount| !list(mount.bind_mount_options.as_ref()).is_empty())
+    };
+    let mut ephemeral = spec.ephemeral_containers.iter().flatten();
+    let binds = containers().any(|one| has_options(list(one.volume_mounts.as_ref())))
+        || ephemeral.any(|one| has_options(list(one.volume_mounts.as_ref())));
+    let user_namespaces = spec.host_network == Some(true) && spec.host_users == Some(false);
+    let needs = [
+        (
+            "RestartAllContainersOnContainerExits",
+            containers().any(restarts_all),
+        ),
+        ("UserNamespacesHostNetworkSupport", user_namespaces),
+        ("VolumeBindMountOptions", binds),
+    ];
+    let needed = needs.iter().filter(|(_, is_needed)| *is_needed);
+    needed.map(|(name, _)| text(name)).collect()
+}

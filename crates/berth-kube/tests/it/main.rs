@@ -1,0 +1,5 @@
+//! The tests of berth-kube.
+
+mod lowering;
+mod question;
+mod recorded;
