@@ -1,15 +1,16 @@
 //! Suite `differential`: our filters beside kube-scheduler's own plugins, on random clusters.
 //!
 //! Each seed is one case: a cluster of up to ten nodes, and a pod. Both sides must name the same nodes,
-//! and for each refused node the same plugin. The other side is a program that `BERTH_ORACLE` names
-//! (`testbed/oracle`, which needs Go to be built); where it is missing, the suite says so.
-//! `BERTH_SEEDS=A..B` asks other seeds.
+//! and for each refused node the same plugin. The other side is `testbed/oracle`, which comes from the
+//! cache or is built into it with Go, unless `BERTH_ORACLE` names a program. `BERTH_SEEDS=A..B` asks
+//! other seeds.
 
 use anyhow::Context as _;
 
 use super::{Context, InCi, Outcome, Suite};
 use crate::process;
 use crate::tally::Tally;
+use crate::testbed::stage;
 
 pub(super) const SUITE: Suite = Suite {
     name: "differential",
@@ -23,16 +24,25 @@ const SEEDS_VARIABLE: &str = "BERTH_SEEDS";
 const SEEDS_DEFAULT: &str = "0..10000";
 
 fn run(cx: &Context) -> anyhow::Result<Outcome> {
-    if std::env::var_os(ORACLE_VARIABLE).is_none() {
-        return Ok(Outcome::Skipped {
-            why: format!("{ORACLE_VARIABLE} does not name the oracle's program"),
-            in_ci: InCi::MustRun,
-        });
-    }
+    let oracle = match std::env::var_os(ORACLE_VARIABLE) {
+        Some(named) => named.into(),
+        None => {
+            if !stage::all_built(&cx.workspace, &[&stage::ORACLE])?
+                && let Some(why) = stage::go_is_missing()
+            {
+                return Ok(Outcome::Skipped {
+                    why,
+                    in_ci: InCi::MustRun,
+                });
+            }
+            stage::ORACLE.program(&cx.workspace, "oracle")?
+        }
+    };
     let seeds = std::env::var(SEEDS_VARIABLE).unwrap_or_else(|_| SEEDS_DEFAULT.into());
     let mut command = cx
         .workspace
         .cargo(["run", "--quiet", "--package", "berth-kube"]);
+    command.env(ORACLE_VARIABLE, oracle);
     command.args(["--example", "differential", "--", "--seeds", &seeds]);
     println!("$ {}", process::headline(&command));
     let mut closing = None;
