@@ -1,7 +1,7 @@
 //! Speed of the engine in process: events, placements and decisions a second.
 //!
-//! With `BERTH_BENCH_JSON` set, each figure is measured once and written there as JSON; otherwise
-//! criterion measures them. The clusters are synthetic, in the proportions of the public trace.
+//! With `BERTH_BENCH_JSON` set, each figure is measured once and written there as JSON, those of
+//! policies alone with `BERTH_BENCH_FIGURES=policy`; otherwise criterion measures them. The clusters are synthetic, in the proportions of the public trace.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -280,8 +280,24 @@ fn decisions() -> (f64, f64) {
     (rate, took[took.len() * 99 / 100].as_secs_f64() * 1000.0)
 }
 
+/// Microseconds of a decision of `policy` on 10,000 nodes with departures.
+fn decision_us(policy: &str) -> f64 {
+    let mut scheduler = churn(policy, 10_000, 60_000);
+    steps(&mut scheduler, 65_000);
+    let took = steps(&mut scheduler, 20_000);
+    1e6 / per_second(took.len() as u64, &took)
+}
+
 fn main() {
     if let Some(path) = std::env::var_os("BERTH_BENCH_JSON") {
+        if std::env::var_os("BERTH_BENCH_FIGURES").is_some_and(|figures| figures == "policy") {
+            let figures = serde_json::json!({
+                "fgd_us": decision_us("fgd"),
+                "berth_us": decision_us("berth"),
+            });
+            std::fs::write(path, figures.to_string()).expect("the named file can be written");
+            return;
+        }
         let (decisions_per_s, decision_p99_ms) = decisions();
         let figures = serde_json::json!({
             "events_per_s": events(),

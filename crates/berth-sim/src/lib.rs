@@ -7,6 +7,7 @@
 //! Invariants: same workload and seed, same event log; no IO (readers take bytes), no clock, no
 //! threads. What runs here provably needs no cluster.
 
+pub mod bound;
 pub mod faults;
 pub mod fuzz;
 pub mod published;

@@ -7,15 +7,17 @@
 //! come in the published order. Not here: the published policies; they are the core's.
 
 mod arrivals;
+mod demand;
 mod expected;
 mod go_rand;
 mod measure;
 mod protocol;
 
+pub use demand::demand;
 pub use expected::{ExpectedTable, expected};
 pub use go_rand::GoRand;
 pub use measure::Column;
-pub use protocol::{Inputs, Run, RunError, run};
+pub use protocol::{Check, Inputs, Run, RunError, run};
 
 /// The seeds of the published runs.
 pub const SEEDS: std::ops::RangeInclusive<u64> = 42..=51;

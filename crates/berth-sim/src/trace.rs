@@ -6,6 +6,7 @@
 use crate::trace::table::ReadError;
 use crate::workload::Workload;
 
+pub mod load;
 pub(crate) mod native;
 pub mod native_csv;
 pub mod native_json;

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::cli::exit::Failure;
 
+mod bound;
 mod chart;
 pub(crate) mod docs;
 pub(crate) mod figure;
@@ -17,6 +18,7 @@ mod fuzz;
 pub(crate) mod html;
 mod played;
 mod published;
+mod quality;
 pub(crate) mod table;
 
 use table::{Style, Table};

@@ -3,9 +3,11 @@
 //! Invariant: results stand in the order of what was asked, whatever thread was first. Not here:
 //! what a run does (that is `berth_sim`) and how it is shown (that is [`crate::output`]).
 
+pub(crate) mod bound;
 pub(crate) mod crew;
 pub(crate) mod fuzz;
 pub(crate) mod played;
 pub(crate) mod published;
+pub(crate) mod quality;
 pub(crate) mod spread;
 pub(crate) mod suite;

@@ -7,6 +7,7 @@
 mod core;
 mod machine;
 mod page;
+mod policy;
 mod row;
 
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ use self::row::Row;
 const PAGE: &str = "docs/book/src/performance.md";
 
 /// Every group, in the order of the page.
-const ALL: &[&Group] = &[&core::GROUP];
+const ALL: &[&Group] = &[&core::GROUP, &policy::GROUP];
 
 /// Figures that are measured together.
 #[derive(Debug)]

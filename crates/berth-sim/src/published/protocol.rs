@@ -8,12 +8,13 @@ use berth_core::invariant::Violation;
 use berth_core::model::catalog::{Catalog, CatalogError};
 use berth_core::model::draft::{Draft, NodeSpec, Refused};
 use berth_core::model::gpu::{GpuMode, GpuSpec, ModelSet};
-use berth_core::model::node::Shape;
+use berth_core::model::node::{Node, Shape};
 use berth_core::model::pod::{PodSpec, Preempts};
 use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::snapshot::Snapshot;
 use berth_core::sched::decisions::Decisions;
+use berth_core::sched::fit;
 use berth_core::sched::policy::Entry;
 use berth_core::sched::profile::Profile;
 use berth_core::sched::scheduler::{Cluster, Scheduler};
@@ -34,9 +35,9 @@ const POD_SLOTS: u32 = 1001;
 #[derive(Debug, Clone)]
 pub struct Inputs {
     trace: String,
-    nodes: Vec<NodeRow>,
-    pods: Vec<PodRow>,
-    gpus: i64,
+    pub(super) nodes: Vec<NodeRow>,
+    pub(super) pods: Vec<PodRow>,
+    pub(super) gpus: i64,
 }
 
 /// Why a run can't be made.
@@ -56,9 +57,26 @@ pub enum RunError {
     /// The cluster is beyond the core's bounds.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// A pod was turned away although a node had room for it: a defect of the policy.
+    #[error("pod {pod} was turned away although node {node} has room for it")]
+    Withheld {
+        /// Number of the pod, in the order of arrival.
+        pod: u64,
+        /// Name of the node.
+        node: String,
+    },
     /// The scheduler broke an invariant: a defect of Berth.
     #[error("an invariant is broken: {}", first(.0))]
     Violated(Vec<Violation>),
+}
+
+/// What is checked beside what every run checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Nothing more.
+    Invariants,
+    /// That a pod which is turned away fits nowhere.
+    WorkConservation,
 }
 
 /// What a run measured.
@@ -72,6 +90,8 @@ pub struct Run {
     pub seed: u64,
     /// Allocation and fragmentation at each percentage of arrival.
     pub arrived: Vec<Column>,
+    /// Pods that had found a place at the last event of each of these percentages.
+    pub placed: Vec<u64>,
     /// Pods that found a place.
     pub pods_placed: u64,
     /// Pods that arrived.
@@ -98,6 +118,12 @@ impl Inputs {
         })
     }
 
+    /// Name of the pod list.
+    #[must_use]
+    pub fn trace(&self) -> &str {
+        &self.trace
+    }
+
     /// GPUs of the cluster.
     #[must_use]
     pub fn gpus(&self) -> i64 {
@@ -109,13 +135,14 @@ impl Inputs {
 /// for. `go_rand` is the first 607 outputs of Go's generator for `seed`.
 ///
 /// # Errors
-/// If the inputs are beyond the core's bounds, or an invariant breaks.
+/// If the inputs are beyond the core's bounds, an invariant breaks, or `check` finds something.
 pub fn run(
     inputs: &Inputs,
     policy: &'static Entry,
     seed: u64,
     go_rand: &[u8],
     until_percent: u32,
+    check: Check,
 ) -> Result<Run, RunError> {
     let rand = GoRand::from_first_outputs(go_rand).ok_or(RunError::GoRand {
         seed,
@@ -151,21 +178,39 @@ pub fn run(
         let step = step.expect("the experiment has one step for each pod");
         offered += 1;
         arrived += milli;
+        if step.decisions.binds.is_empty() && check == Check::WorkConservation {
+            nothing_fits(scheduler.index(), tasks[at], offered)?;
+        }
         for bind in &step.decisions.binds {
             placed += 1;
             used += milli;
             fragmentation.update(scheduler.index(), bind.node);
         }
-        measures.record(arrived, used, fragmentation.total);
+        measures.record(arrived, used, fragmentation.total, placed);
     }
     Ok(Run {
         trace: inputs.trace.clone(),
         policy: policy.name.to_owned(),
         seed,
         arrived: measures.columns(),
+        placed: measures.placed(),
         pods_placed: placed,
         pods_offered: offered,
     })
+}
+
+/// Looks for a node that would have had room for pod number `pod`, of type `task`.
+fn nothing_fits(index: &Snapshot, task: TaskTypeId, pod: u64) -> Result<(), RunError> {
+    let catalog = index.catalog();
+    let request = catalog.task(task);
+    let fits = |node: &&Arc<Node>| fit::fits(catalog, request, &node.shape, &node.state);
+    match index.nodes().iter().find(fits) {
+        Some(node) => Err(RunError::Withheld {
+            pod,
+            node: node.name.to_string(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// The cluster of the experiment: pods come one by one, and one that finds no place is gone.
@@ -226,7 +271,7 @@ struct Fragmentation {
 
 impl Fragmentation {
     fn new(profile: &Profile, index: &Snapshot) -> Self {
-        let of = |node: &Arc<berth_core::model::node::Node>| {
+        let of = |node: &Arc<Node>| {
             profile
                 .workload
                 .node_fragmentation(&node.shape, &node.state)
@@ -312,12 +357,13 @@ fn intern_tasks(index: &mut Draft, pods: &[PodRow]) -> Result<Vec<TaskTypeId>, R
     Ok(tasks)
 }
 
-fn spelled(spec: &str) -> impl Iterator<Item = &str> {
+/// The models that `spec` spells.
+pub(super) fn spelled(spec: &str) -> impl Iterator<Item = &str> {
     spec.split('|').filter(|model| !model.is_empty())
 }
 
 /// The set that `spec` spells; `None` if it names a model that isn't interned.
-fn models(catalog: &Catalog, spec: &str) -> Option<ModelSet> {
+pub(super) fn models(catalog: &Catalog, spec: &str) -> Option<ModelSet> {
     if spec.is_empty() {
         return Some(ModelSet::ANY);
     }

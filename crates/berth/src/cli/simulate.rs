@@ -7,13 +7,15 @@ use std::sync::Arc;
 use berth_core::sched::policy::{self, Entry, POLICIES};
 use berth_core::time::Span;
 use berth_sim::faults::FaultPlan;
+use berth_sim::trace::load::{self, Load};
+use berth_sim::workload::Workload;
 use clap::ValueEnum as _;
 use clap::builder::{PossibleValue, TypedValueParser as _};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::policies;
 use crate::cli::up::Faults;
-use crate::cli::values::{self, Seeds};
+use crate::cli::values::{self, Pace, Seeds};
 use crate::ext::data::Data;
 use crate::ext::target::Target;
 use crate::ext::trace::{self, Trace};
@@ -22,6 +24,7 @@ use crate::output::{self, Document, Format};
 use crate::runs::crew::Crew;
 use crate::runs::{played, published};
 
+mod bound;
 mod fuzz;
 mod suite;
 
@@ -58,9 +61,21 @@ pub(crate) struct Args {
     /// How many simulated days to run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3660))]
     days: Option<u32>,
-    /// Play an openb list by its own times instead of the published experiment
+    /// Play an openb list with its own run times instead of the published experiment
+    ///
+    /// The recorded cluster was idle for 99 % of its GPU time, so the list is played under load: on
+    /// one node in so many, jobs in their order, each as soon as what was asked for before it keeps
+    /// the load.
     #[arg(long)]
     replay: bool,
+    /// Load of a replay: GPU time asked for, in percent of the cluster's, or recorded to play by the
+    /// recorded times [default: 120]
+    #[arg(long, value_name = "PERCENT", value_parser = values::pace, requires = "replay")]
+    load: Option<Pace>,
+    /// One node in so many is kept in a replay under load [default: about 120 nodes]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(requires = "replay")]
+    shrink: Option<u32>,
     /// How much goes wrong [default: none]
     #[arg(long, value_enum)]
     faults: Option<Faults>,
@@ -77,32 +92,41 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Bound(bound::Args),
     Suite(suite::Args),
     Fuzz(fuzz::Args),
 }
 
 /// One entry of `--policy`.
 #[derive(Debug, Clone, Copy)]
-enum Choice {
+pub(super) enum Choice {
     All,
     One(&'static Entry),
 }
 
 const DEFAULT_SEED: u64 = 42;
 const DEFAULT_UNTIL_PERCENT: u32 = 130;
+/// Where a queue forms and placement decides how long it gets. Runs that outlast the arrivals count
+/// as a whole, so less than this is asked for while jobs arrive.
+const DEFAULT_LOAD_PERCENT: u32 = 120;
+/// Nodes of a replay under load: few enough that the list's jobs come around several times, many
+/// enough for every shape that matters.
+const REPLAY_NODES: usize = 120;
 
 const EXAMPLES: &str = "\
 Examples:
   berth simulate
   berth simulate --trace site:site-1000 --policy all --days 7 --faults light
   berth simulate --trace openb:default --policy fgd,best-fit --seeds 42..51 --html report.html
-  berth simulate --trace openb:default --replay --output json
+  berth simulate --trace openb:default --replay --load 110 --output json
   berth simulate suite fgd
+  berth simulate bound --trace openb:default --until 100
 
 Public traces are read from the folder in BERTH_DATA; without them, a message says who has them.";
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     match &args.command {
+        Some(Command::Bound(args)) => bound::run(args),
         Some(Command::Suite(args)) => suite::run(args),
         Some(Command::Fuzz(args)) => fuzz::run(args),
         None => {
@@ -132,10 +156,15 @@ fn run_played(args: &Args) -> Result<Exit, Failure> {
     let data = Data::locate();
     let seeds = args.seeds();
     let mut workloads = Vec::with_capacity(seeds.len());
+    let mut load_ends = None;
     for seed in seeds {
         let workload = match workloads.first() {
             Some((_, first)) if !args.trace.is_generated() => Arc::clone(first),
-            _ => Arc::new(args.trace.workload(seed, &data)?),
+            _ => {
+                let (workload, length) = args.paced(args.trace.workload(seed, &data)?);
+                load_ends = length;
+                Arc::new(workload)
+            }
         };
         workloads.push((seed, workload));
     }
@@ -143,6 +172,7 @@ fn run_played(args: &Args) -> Result<Exit, Failure> {
         policies: args.policies(),
         workloads,
         until: args.days.map(|days| Span::from_days(days.into())),
+        load_ends,
         faults: args.faults.map_or(FaultPlan::None, FaultPlan::from),
     };
     finish(args, &played::run(&plan, &Crew::new(args.jobs)?)?, html)
@@ -195,19 +225,21 @@ impl Args {
 
     /// The policies in the order asked for, each once.
     fn policies(&self) -> Vec<&'static Entry> {
-        let mut chosen: Vec<&'static Entry> = Vec::new();
-        for choice in &self.policy {
-            let entries = match choice {
-                Choice::All => POLICIES.to_vec(),
-                Choice::One(entry) => vec![*entry],
-            };
-            for entry in entries {
-                if !chosen.iter().any(|known| known.name == entry.name) {
-                    chosen.push(entry);
-                }
+        chosen(&self.policy)
+    }
+
+    /// The workload as it is played, and how long jobs arrive if that was chosen for it.
+    fn paced(&self, workload: Workload) -> (Workload, Option<Span>) {
+        match self.load.unwrap_or(Pace::Percent(DEFAULT_LOAD_PERCENT)) {
+            Pace::Percent(percent) if self.replay => {
+                let automatic = || (workload.nodes.len() / REPLAY_NODES).max(1);
+                let automatic = || u32::try_from(automatic()).unwrap_or(u32::MAX);
+                let shrink = self.shrink.unwrap_or_else(automatic);
+                let loaded = load::loaded(workload, Load { percent, shrink });
+                (loaded.workload, Some(loaded.length))
             }
+            Pace::Percent(_) | Pace::Recorded => (workload, None),
         }
-        chosen
     }
 
     /// The command that repeats the run, without the flags that change no figure.
@@ -231,6 +263,14 @@ impl Args {
         if self.replay {
             line.push_str(" --replay");
         }
+        match self.load {
+            Some(Pace::Recorded) => line.push_str(" --load recorded"),
+            Some(Pace::Percent(percent)) => line.push_str(&format!(" --load {percent}")),
+            None => {}
+        }
+        if let Some(shrink) = self.shrink {
+            line.push_str(&format!(" --shrink {shrink}"));
+        }
         if let Some(faults) = self.faults.and_then(|faults| faults.to_possible_value()) {
             line.push_str(&format!(" --faults {}", faults.get_name()));
         }
@@ -245,7 +285,24 @@ impl Args {
     }
 }
 
-fn choice_parser() -> impl clap::builder::TypedValueParser<Value = Choice> {
+/// The policies in the order asked for, each once.
+pub(super) fn chosen(choices: &[Choice]) -> Vec<&'static Entry> {
+    let mut chosen: Vec<&'static Entry> = Vec::new();
+    for choice in choices {
+        let entries = match choice {
+            Choice::All => POLICIES.to_vec(),
+            Choice::One(entry) => vec![*entry],
+        };
+        for entry in entries {
+            if !chosen.iter().any(|known| known.name == entry.name) {
+                chosen.push(entry);
+            }
+        }
+    }
+    chosen
+}
+
+pub(super) fn choice_parser() -> impl clap::builder::TypedValueParser<Value = Choice> {
     let values = policies::values().chain([PossibleValue::new("all").help("every policy")]);
     let known = |name: String| policy::named(&name).map_or(Choice::All, Choice::One);
     clap::builder::PossibleValuesParser::new(values).map(known)

@@ -23,6 +23,36 @@ impl Seeds {
     }
 }
 
+/// A part of a list of work: every n-th piece from the i-th on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shard {
+    /// Which part, from 1.
+    pub(crate) index: usize,
+    /// How many parts there are.
+    pub(crate) count: usize,
+}
+
+impl Shard {
+    /// All of it.
+    pub(crate) const WHOLE: Self = Self { index: 1, count: 1 };
+
+    /// The pieces of `list` that are in this part.
+    pub(crate) fn of<T>(self, list: &[T]) -> impl Iterator<Item = &T> {
+        list.iter().skip(self.index - 1).step_by(self.count)
+    }
+}
+
+/// `2/4`: the second of four parts.
+pub(crate) fn shard(text: &str) -> Result<Shard, String> {
+    let wrong = || format!("`{text}` is no part: try 1/4 to 4/4");
+    let (index, count) = text.split_once('/').ok_or_else(wrong)?;
+    let number = |part: &str| part.parse::<usize>().map_err(|_| wrong());
+    match (number(index)?, number(count)?) {
+        (index, count) if (1..=count).contains(&index) => Ok(Shard { index, count }),
+        _ => Err(wrong()),
+    }
+}
+
 /// `42..51`, `42..=51` or `42`; both ends are included.
 pub(crate) fn seeds(text: &str) -> Result<Seeds, String> {
     let number = |part: &str| {
@@ -66,6 +96,24 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// How a recorded trace is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// By its own times.
+    Recorded,
+    /// So that it asks for this part of the cluster, in percent.
+    Percent(u32),
+}
+
+/// `recorded`, or a percentage from 1 to 1000.
+pub(crate) fn pace(text: &str) -> Result<Pace, String> {
+    match (text, text.parse()) {
+        ("recorded", _) => Ok(Pace::Recorded),
+        (_, Ok(percent @ 1..=1000)) => Ok(Pace::Percent(percent)),
+        _ => Err("give a percentage from 1 to 1000, or `recorded`".to_owned()),
+    }
+}
+
 /// A factor above zero, for speeds.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -99,6 +147,21 @@ mod tests {
     }
 
     #[test]
+    fn shards_share_a_list_out() {
+        let list: Vec<u32> = (0..10).collect();
+        let mut all: Vec<u32> = Vec::new();
+        for part in ["1/3", "2/3", "3/3"] {
+            all.extend(shard(part).unwrap().of(&list));
+        }
+        all.sort_unstable();
+        assert_eq!(all, list);
+        assert_eq!(Shard::WHOLE.of(&list).count(), 10);
+        for wrong in ["", "1", "0/3", "4/3", "1/0", "a/b", "1/2/3"] {
+            assert!(shard(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn durations_carry_a_unit() {
         let check = |text: &str, ms| assert_eq!(duration(text), Ok(Duration::from_millis(ms)));
         check("500ms", 500);
@@ -116,6 +179,15 @@ mod tests {
             "1.5h",
         ] {
             assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_pace_is_a_percentage_or_as_recorded() {
+        assert_eq!(pace("recorded"), Ok(Pace::Recorded));
+        assert_eq!(pace("95"), Ok(Pace::Percent(95)));
+        for wrong in ["", "0", "-5", "1001", "9.5", "Recorded"] {
+            assert!(pace(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -48,6 +48,14 @@ pub(crate) fn parse(text: &str) -> Result<Trace, String> {
     }
 }
 
+/// The name of a pod list, without `openb:`.
+pub(crate) fn list(text: &str) -> Result<String, String> {
+    match is_list_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err("name the pod list, such as default".to_owned()),
+    }
+}
+
 impl Trace {
     /// True where each seed makes a workload of its own.
     pub(crate) const fn is_generated(&self) -> bool {

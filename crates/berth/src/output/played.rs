@@ -102,6 +102,13 @@ impl Outcome {
             table.row(self.row(means));
         }
         table.note("Held and at work: means over time in percent of all GPUs, lost ones included.");
+        if self
+            .means
+            .iter()
+            .any(|means| means.allocation_under_load.is_some())
+        {
+            table.note("Held: while jobs arrive; the rest counts until the last one has ended.");
+        }
         table.note("Jain: 1 where every user gets the same part of what they ask for.");
         table.note(
             "Share error: the part of all GPU time that went to other users than max-min fair.",
@@ -116,7 +123,7 @@ impl Outcome {
         [
             means.policy.clone(),
             means.seeds.to_string(),
-            percent(means.allocation_mean),
+            percent(means.allocation_under_load.unwrap_or(means.allocation_mean)),
             percent(means.utilisation_mean),
             percent(means.fragmentation_mean),
             span(means.wait_p50_s),

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::runs::crew::Crew;
-use crate::runs::spread::mean;
+use crate::runs::spread::{self, mean};
 
 /// What is run.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct Plan {
     pub(crate) workloads: Vec<(u64, Arc<Workload>)>,
     /// Stops a run after this much virtual time.
     pub(crate) until: Option<Span>,
+    /// Until when jobs arrive, where figures under load are of interest.
+    pub(crate) load_ends: Option<Span>,
     /// What fails.
     pub(crate) faults: FaultPlan,
 }
@@ -45,6 +47,9 @@ pub(crate) struct Means {
     pub(crate) policy: String,
     pub(crate) seeds: usize,
     pub(crate) allocation_mean: f64,
+    /// The same while jobs arrive, from the samples of the run; where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allocation_under_load: Option<f64>,
     pub(crate) utilisation_mean: f64,
     pub(crate) fragmentation_mean: f64,
     pub(crate) wait_p50_s: f64,
@@ -86,7 +91,7 @@ pub(crate) fn run(plan: &Plan, crew: &Crew) -> Result<Outcome, Failure> {
     let means = plan
         .policies
         .iter()
-        .filter_map(|policy| Means::of(policy.name, &results));
+        .filter_map(|policy| Means::of(policy.name, &results, plan.load_ends));
     Ok(Outcome {
         means: means.collect(),
         results,
@@ -116,16 +121,17 @@ fn failed(policy: &Entry, seed: u64, error: SimulateError) -> Failure {
 }
 
 impl Means {
-    fn of(policy: &str, results: &[Report]) -> Option<Self> {
+    fn of(policy: &str, results: &[Report], load_ends: Option<Span>) -> Option<Self> {
         let own: Vec<&Report> = results
             .iter()
             .filter(|report| report.policy == policy)
             .collect();
-        let mean = |of: fn(&Report) -> f64| mean(own.iter().map(|report| of(report)));
+        let mean = |of: fn(&Report) -> f64| spread::mean(own.iter().map(|report| of(report)));
         Some(Self {
             policy: policy.to_owned(),
             seeds: own.len(),
             allocation_mean: mean(|report| report.allocation_mean)?,
+            allocation_under_load: load_ends.and_then(|ends| under_load(&own, ends)),
             utilisation_mean: mean(|report| report.utilisation_mean)?,
             fragmentation_mean: mean(|report| report.fragmentation_mean)?,
             wait_p50_s: mean(|report| report.wait.p50_s)?,
@@ -140,4 +146,14 @@ impl Means {
             share_error: mean(|report| report.share_error)?,
         })
     }
+}
+
+/// Mean allocation over the samples of `reports` before `ends`.
+fn under_load(reports: &[&Report], ends: Span) -> Option<f64> {
+    let ends_h = ends.as_ms() as f64 / 3_600_000.0;
+    let of = |report: &&Report| {
+        let samples = report.series.iter().filter(|sample| sample.t_h <= ends_h);
+        mean(samples.map(|sample| sample.allocation))
+    };
+    mean(reports.iter().filter_map(of))
 }

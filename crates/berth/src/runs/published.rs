@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use berth_core::sched::policy::Entry;
-use berth_sim::published::{self, Column, Inputs, Run, RunError};
+use berth_sim::published::{self, Check, Column, Inputs, Run, RunError};
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
@@ -68,7 +68,15 @@ pub(crate) fn run(plan: &Plan, data: &Data, crew: &Crew) -> Result<Outcome, Fail
         .flat_map(|&policy| plan.seeds.iter().map(move |&seed| (policy, seed)))
         .collect();
     let runs = crew.run_all(&tasks, |&(policy, seed), _| {
-        one(&inputs, policy, seed, &rands[&seed], plan.until_percent)
+        let rand = &rands[&seed];
+        one(
+            &inputs,
+            policy,
+            seed,
+            rand,
+            plan.until_percent,
+            Check::Invariants,
+        )
     })?;
     let wall_seconds = runs.iter().map(|run| run.wall.as_secs_f64()).collect();
     let results: Vec<Run> = runs.into_iter().map(|run| run.result).collect();
@@ -107,20 +115,21 @@ pub(crate) fn one(
     seed: u64,
     go_rand: &[u8],
     until_percent: u32,
+    check: Check,
 ) -> Result<Run, Failure> {
-    published::run(inputs, policy, seed, go_rand, until_percent).map_err(|error| {
-        let exit = match error {
-            RunError::GoRand { .. } | RunError::Catalog(_) | RunError::Refused(_) => {
-                Exit::Unreadable
-            }
-            RunError::Violated(_) => Exit::Internal,
-        };
-        Failure::new(
-            exit,
-            format!("the run of {} with seed {seed} has no result", policy.name),
-        )
-        .because(error)
+    published::run(inputs, policy, seed, go_rand, until_percent, check).map_err(|error| {
+        let what = format!("the run of {} with seed {seed} has no result", policy.name);
+        failure(what, &error)
     })
+}
+
+/// The failure of a run of the experiment.
+pub(crate) fn failure(what: String, error: &RunError) -> Failure {
+    let exit = match error {
+        RunError::GoRand { .. } | RunError::Catalog(_) | RunError::Refused(_) => Exit::Unreadable,
+        RunError::Violated(_) | RunError::Withheld { .. } => Exit::Internal,
+    };
+    Failure::new(exit, what).because(error)
 }
 
 /// The column at `percent`.
@@ -128,6 +137,13 @@ pub(crate) fn column(run: &[Column], percent: u32) -> Option<&Column> {
     run.binary_search_by_key(&percent, |column| column.percent)
         .ok()
         .map(|at| &run[at])
+}
+
+/// The last column up to `percent`, with its position.
+pub(crate) fn column_upto(run: &[Column], percent: u32) -> Option<(usize, &Column)> {
+    let after = run.partition_point(|column| column.percent <= percent);
+    let at = after.checked_sub(1)?;
+    Some((at, &run[at]))
 }
 
 fn mean_of(results: &[Run], policy: &str, percent: u32) -> Option<Mean> {

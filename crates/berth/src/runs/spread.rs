@@ -23,6 +23,21 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (n > 0).then(|| sum / f64::from(n))
 }
 
+/// The standard deviation of a sample, with n - 1 below; zero of less than two.
+pub(crate) fn sd(values: &[f64]) -> f64 {
+    let Some(middle) = mean(values.iter().copied()) else {
+        return 0.0;
+    };
+    let squares: f64 = values
+        .iter()
+        .map(|value| (value - middle) * (value - middle))
+        .sum();
+    match values.len() {
+        0 | 1 => 0.0,
+        n => (squares / (n - 1) as f64).sqrt(),
+    }
+}
+
 /// Quartiles of several curves at each of `points`; a curve counts only where it is defined.
 /// Points of a curve are sorted by x.
 pub(crate) fn quartiles(curves: &[Vec<(f64, f64)>], points: &[f64]) -> Vec<Quartiles> {
@@ -93,5 +108,9 @@ mod tests {
     fn mean_of_nothing_is_nothing() {
         assert_eq!(mean([]), None);
         assert_eq!(mean([1.0, 2.0]), Some(1.5));
+        assert_eq!(
+            (sd(&[]), sd(&[3.0]), sd(&[1.0, 3.0])),
+            (0.0, 0.0, 2.0_f64.sqrt())
+        );
     }
 }

@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use berth_core::sched::policy::{self, Entry};
-use berth_sim::published::{self as experiment, Column, ExpectedTable, Inputs, Run};
+use berth_sim::published::{self as experiment, Check, Column, ExpectedTable, Inputs, Run};
 use berth_sim::trace::openb::PUBLISHED_LISTS;
 use serde::Serialize;
 
@@ -154,7 +154,8 @@ pub(crate) fn run(data: &Data, crew: &Crew, detail: Detail) -> Result<Comparison
     }
     let (began, cpu_began) = (Instant::now(), cpu::time());
     let runs = crew.run_all(&tasks, |&(inputs, policy, seed), _| {
-        published::one(inputs, policy, seed, &rands[&seed], UNTIL_PERCENT)
+        let rand = &rands[&seed];
+        published::one(inputs, policy, seed, rand, UNTIL_PERCENT, Check::Invariants)
     })?;
     let wall_seconds = began.elapsed().as_secs_f64();
     let cpu_seconds = (cpu::time() - cpu_began).as_secs_f64();

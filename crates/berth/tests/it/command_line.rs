@@ -4,9 +4,10 @@ use std::process::Stdio;
 
 use crate::support::{Folder, berth, command};
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 8] = [
     "up",
     "simulate",
+    "simulate bound",
     "simulate suite",
     "simulate fuzz",
     "policies",

@@ -7,5 +7,6 @@ mod command_line;
 mod pages;
 mod played;
 mod published;
+mod quality;
 mod support;
 mod up;

@@ -83,6 +83,17 @@ fn a_public_list_is_played_by_its_times() {
     ];
     let json = berth_on(&small_openb(), arguments).json();
     assert_eq!(json["results"][0]["trace"], "openb:tiny");
+    let means = json["means"].as_array().unwrap();
+    assert_eq!(means.len(), 4, "berth, fgd, best-fit and random");
+    for mean in means {
+        assert_eq!(mean["completed"], 40.0);
+        // Asked for as much as there is, so a queue forms and the cluster is nearly full.
+        let under_load = mean["allocation_under_load"].as_f64().unwrap();
+        assert!((50.0..=100.0).contains(&under_load), "{mean}");
+    }
+    let recorded = arguments.iter().chain(&["--load", "recorded"]);
+    let json = berth_on(&small_openb(), recorded).json();
+    assert!(json["means"][0].get("allocation_under_load").is_none());
     assert_eq!(json["results"][0]["completed"], 40);
 }
 
