@@ -223,11 +223,7 @@ impl Block {
             Some(text) => Some(units::span(text).map_err(|expected| wrong(expected, text))?),
         };
         let priority = words.take("priority").unwrap_or("0");
-        let preempts = match words.take("preempts") {
-            None => Preempts::Never,
-            Some("") => Preempts::LowerPriority,
-            Some(other) => return Err(wrong("`preempts` alone", other)),
-        };
+        let preempts = preempts(words.take("preempts"))?;
         let models = words.take("models").unwrap_or("").split('|');
         let job = Job {
             name: name.to_owned(),
@@ -377,6 +373,14 @@ impl<'a> Words<'a> {
             None => Ok(self.copies),
             Some(word) => Err(wrong("only the words of this kind of line", word)),
         }
+    }
+}
+
+fn preempts(word: Option<&str>) -> Result<Preempts, Wrong> {
+    match word {
+        None => Ok(Preempts::Never),
+        Some("") => Ok(Preempts::LowerPriority),
+        Some(other) => Err(wrong("`preempts` alone", other)),
     }
 }
 
