@@ -145,6 +145,8 @@ impl fmt::Display for Span {
             two(f, minutes, "m", seconds % 60, "s")
         } else if seconds > 0 {
             write!(f, "{sign}{seconds}s")
+        } else if ms == 0 {
+            f.write_str("0s")
         } else {
             write!(f, "{sign}{ms}ms")
         }
@@ -166,6 +168,7 @@ mod tests {
         check(Span::from_secs(450), "7m 30s");
         check(Span::from_secs(12), "12s");
         check(Span(250), "250ms");
+        check(Span::ZERO, "0s");
         check(Span(-5000), "-5s");
     }
 

@@ -18,8 +18,8 @@
 //! Column generation looks for good prices (Gilmore and Gomory, "A Linear Programming Approach to
 //! the Cutting-Stock Problem", Operations Research 1961; the bound before convergence: Farley, "A
 //! Note on Bounding a Class of Linear Programming Problems", Operations Research 1990, and
-//! Lagrange duality): a [`master`] over the configurations known so far proposes prices, an exact
-//! [`pricing`] finds the best configuration of each shape under them.
+//! Lagrange duality): a `master` over the configurations known so far proposes prices, an exact
+//! `pricing` finds the best configuration of each shape under them.
 //!
 //! Invariant: the bound is worked out in integers from the prices, so it holds whatever the
 //! solver's tolerance was; searches are bounded by steps. Pods without GPU use none, so they are

@@ -30,9 +30,11 @@ use crate::workload::Workload;
 
 mod read;
 mod run;
+mod story;
 
 pub use read::read;
-pub use run::{Verdict, run};
+pub use run::{Verdict, run, tell};
+pub use story::{Moment, What};
 
 /// What must come of a small cluster.
 #[derive(Debug, Clone)]

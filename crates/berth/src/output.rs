@@ -19,6 +19,7 @@ pub(crate) mod html;
 mod played;
 mod published;
 mod quality;
+mod scenario;
 pub(crate) mod table;
 
 use table::{Style, Table};

@@ -9,5 +9,6 @@ pub(crate) mod fuzz;
 pub(crate) mod played;
 pub(crate) mod published;
 pub(crate) mod quality;
+pub(crate) mod scenario;
 pub(crate) mod spread;
 pub(crate) mod suite;

@@ -43,6 +43,18 @@ pub enum EvictCause {
     Reclaimed,
 }
 
+impl EvictCause {
+    /// The token in events, metrics and views.
+    #[must_use]
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::GangStranded => "gang-stranded",
+            Self::Preempted => "preempted",
+            Self::Reclaimed => "reclaimed",
+        }
+    }
+}
+
 /// All that one cycle decides, in the order of deciding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Decisions {

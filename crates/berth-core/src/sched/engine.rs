@@ -1,6 +1,6 @@
 //! The engine: decides, and remembers what it has worked out.
 //!
-//! Groups of waiting pods have their [turns](crate::sched::turns). The oldest pod of a group is
+//! Groups of waiting pods have their [turns]. The oldest pod of a group is
 //! offered to the nodes; if it finds no place, neither does the rest of its group, so the group is
 //! done for this cycle and the next one has its turn (work-conserving: whatever fits somewhere
 //! starts). A gang is tried on a draft of its own and starts with enough members at once or not at

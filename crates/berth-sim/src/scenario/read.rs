@@ -109,6 +109,9 @@ impl Block {
         let rest: Vec<&str> = words.collect();
         match kind {
             _ if second.is_empty() => Err(wrong("a name or time after the first word", line)),
+            "node" | "queue" | "job" if second.contains('=') => {
+                Err(wrong("a name before the other words", second))
+            }
             "node" => self.node(second, Words::of(&rest)?),
             "queue" => self.queue(second, Words::of(&rest)?),
             "job" => self.job(second, Words::of(&rest)?),

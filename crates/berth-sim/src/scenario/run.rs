@@ -1,15 +1,18 @@
 //! Playing a scenario and comparing.
 
+use std::collections::BTreeMap;
+
 use berth_core::id::NodeId;
 use berth_core::model::snapshot::Snapshot;
 use berth_core::sched::explain;
 use berth_core::sched::policy::{self, Entry, POLICIES};
 use berth_core::sched::profile::Profile;
-use berth_core::sched::scheduler::Scheduler;
+use berth_core::sched::scheduler::{Scheduler, Step};
 use berth_core::stream::Stream;
 use berth_core::time::Time;
 
 use crate::scenario::read::is_of_job;
+use crate::scenario::story::{self, Moment};
 use crate::scenario::{Expectation, Figure, Measure, Misfortune, Relation, Scenario};
 use crate::simulate::SimulateError;
 use crate::workload::Workload;
@@ -42,10 +45,32 @@ pub fn run(scenario: &Scenario) -> Result<Vec<Verdict>, SimulateError> {
     let mut verdicts = Vec::new();
     for policy in policies {
         for workload in [&scenario.workload, &backwards] {
-            play(scenario, workload, policy, &mut verdicts)?;
+            play(scenario, workload, policy, &mut verdicts, &mut |_, _| ())?;
         }
     }
     Ok(verdicts)
+}
+
+/// Plays `scenario` once under `policy` and tells what happened, step by step.
+///
+/// # Errors
+/// If it can't be played, or an invariant breaks.
+pub fn tell(
+    scenario: &Scenario,
+    policy: &'static Entry,
+) -> Result<(Vec<Moment>, Vec<Verdict>), SimulateError> {
+    let (mut moments, mut verdicts, mut waiting) = (Vec::new(), Vec::new(), BTreeMap::new());
+    let mut seen = |scheduler: &Scheduler<World>, step: &Step| {
+        moments.extend(story::of_step(scheduler, step, &mut waiting));
+    };
+    play(
+        scenario,
+        &scenario.workload,
+        policy,
+        &mut verdicts,
+        &mut seen,
+    )?;
+    Ok((moments, verdicts))
 }
 
 fn play(
@@ -53,6 +78,7 @@ fn play(
     workload: &Workload,
     policy: &'static Entry,
     verdicts: &mut Vec<Verdict>,
+    seen: &mut dyn FnMut(&Scheduler<World>, &Step),
 ) -> Result<(), SimulateError> {
     let (mut world, index) = World::found(workload)?;
     for befalls in &scenario.troubles {
@@ -81,15 +107,15 @@ fn play(
     let mut cycles = 0;
     for expectation in &scenario.expectations {
         let until = expectation.at.unwrap_or(Time::MAX);
-        while scheduler
-            .step(until)
-            .map_err(|violations| SimulateError::Invariant {
+        loop {
+            let step = scheduler.step(until);
+            let step = step.map_err(|violations| SimulateError::Invariant {
                 seed: 0,
                 at_ms: scheduler.cluster.tally().now.0,
                 violations,
-            })?
-            .is_some()
-        {
+            })?;
+            let Some(step) = step else { break };
+            seen(&scheduler, &step);
             cycles += 1;
         }
         let found = found(workload, &scheduler, cycles, &expectation.what, until);

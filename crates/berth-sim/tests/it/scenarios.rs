@@ -94,5 +94,5 @@ fn a_scenario_that_comes_out_otherwise_says_how() {
         .map(|verdict| (verdict.holds, &*verdict.found))
         .collect();
     assert_eq!(found[..2], [(false, "1"), (false, "GpuBusy")]);
-    assert_eq!(verdicts[0].expected, "at 0ms running=2");
+    assert_eq!(verdicts[0].expected, "at 0s running=2");
 }

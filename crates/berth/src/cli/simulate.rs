@@ -26,6 +26,7 @@ use crate::runs::{played, published};
 
 mod bound;
 mod fuzz;
+mod scenario;
 mod suite;
 
 /// Run scheduling policies on a trace and compare them
@@ -95,6 +96,7 @@ enum Command {
     Bound(bound::Args),
     Suite(suite::Args),
     Fuzz(fuzz::Args),
+    Scenario(scenario::Args),
 }
 
 /// One entry of `--policy`.
@@ -129,6 +131,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         Some(Command::Bound(args)) => bound::run(args),
         Some(Command::Suite(args)) => suite::run(args),
         Some(Command::Fuzz(args)) => fuzz::run(args),
+        Some(Command::Scenario(args)) => scenario::run(args),
         None => {
             args.check()?;
             match &args.trace {

@@ -4,12 +4,13 @@ use std::process::Stdio;
 
 use crate::support::{Folder, berth, command};
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "up",
     "simulate",
     "simulate bound",
     "simulate suite",
     "simulate fuzz",
+    "simulate scenario",
     "policies",
     "completions",
     "man",

@@ -8,5 +8,6 @@ mod pages;
 mod played;
 mod published;
 mod quality;
+mod scenario;
 mod support;
 mod up;

@@ -42,7 +42,7 @@ impl EventRow {
                 (Severity::Normal, format!("{pod} starts on {node}"))
             }
             EventKind::Evicted { pod, cause } => {
-                let cause = words::evict_cause(*cause);
+                let cause = cause.token();
                 (Severity::Trouble, format!("{pod} loses its place: {cause}"))
             }
             EventKind::Node { node, readiness } => match readiness {

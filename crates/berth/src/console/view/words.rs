@@ -8,7 +8,6 @@ use berth_core::model::gpu::{GpuHealth, GpuMode, ModelSet};
 use berth_core::model::node::Readiness;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::snapshot::Snapshot;
-use berth_core::sched::decisions::EvictCause;
 use berth_core::sched::explain::{Explanation, Hindrance, Obstacle};
 use berth_core::time::Span;
 
@@ -146,15 +145,6 @@ pub(crate) const fn readiness(readiness: Readiness) -> &'static str {
         Readiness::Ready => "ready",
         Readiness::Cordoned => "cordoned",
         Readiness::Lost => "lost",
-    }
-}
-
-/// Why a pod was evicted, as a label.
-pub(crate) const fn evict_cause(cause: EvictCause) -> &'static str {
-    match cause {
-        EvictCause::GangStranded => "gang-stranded",
-        EvictCause::Preempted => "preempted",
-        EvictCause::Reclaimed => "reclaimed",
     }
 }
 
