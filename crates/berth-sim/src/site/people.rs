@@ -37,6 +37,9 @@ const HABITS: [Habit; 4] = [
     Habit::Machine,
 ];
 
+/// Everybody works within this time, whatever the site's length: who hasn't, works on the first day.
+const SETTLED: Span = Span::from_days(2);
+
 /// The queue above all others.
 const ROOT: &str = "site";
 
@@ -122,8 +125,8 @@ impl Person<'_> {
             }
             day += DAY;
         }
-        if self.jobs.is_empty() {
-            // Everybody works at some time of the first day.
+        let settled = Time::ZERO + SETTLED;
+        if !self.jobs.iter().any(|job| job.arrival < settled) {
             let at = self.moment_of(Time::ZERO);
             self.submit(habit, at);
         }
