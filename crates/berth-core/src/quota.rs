@@ -10,5 +10,5 @@ mod usage;
 
 pub use meter::{Charge, Meter, Meters};
 pub use tree::{Account, Beside, Blocked, Quota, entitled, reclaimable, room_for};
-pub(crate) use tree::{charge, recount, requota};
+pub(crate) use tree::{charge, charge_all, recount, requota};
 pub use usage::{DEFAULT_HALF_LIFE, Usage};

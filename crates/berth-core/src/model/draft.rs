@@ -535,16 +535,9 @@ impl Draft {
             return;
         }
         let half_life = self.half_life;
-        let mut next = Some(queue);
-        while let Some(id) = next {
-            let queue = self.snapshot.queues.get_mut(id.index());
-            let queue = Arc::make_mut(queue.expect("queue ids are given out by this lineage"));
+        quota::charge_all(&mut self.snapshot.queues, queue, charge, |queue| {
             queue.usage = queue.usage_at(now, half_life);
-            next = queue.parent;
-        }
-        for (meter, &amount) in charge.iter().enumerate() {
-            quota::charge(&mut self.snapshot.queues, queue, meter, amount);
-        }
+        });
     }
 }
 

@@ -11,6 +11,7 @@
 //! Not here: fair share, which orders those who may take; and victims.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::cow::CowVec;
 use crate::id::QueueId;
@@ -174,19 +175,45 @@ pub fn room_for(
     Ok(())
 }
 
+impl Account {
+    /// Takes in `amount` in all, of which `rest` has to be found at this level, and says what of it
+    /// has to be found above.
+    fn take(&mut self, amount: i64, rest: i128) -> i128 {
+        self.used += i128::from(amount);
+        let before = self.overflow();
+        self.drawn += rest;
+        self.overflow() - before
+    }
+}
+
 /// Charges `amount` (negative to give back) to `leaf` and those above.
 pub(crate) fn charge(queues: &mut Queues, leaf: QueueId, meter: usize, amount: i64) {
-    let amount = i128::from(amount);
-    let mut rest = amount;
+    let mut rest = i128::from(amount);
     let mut next = Some(leaf);
     while let Some(id) = next {
         let queue = queue_mut(queues, id);
         next = queue.parent;
-        let account = queue.account_mut(meter);
-        account.used += amount;
-        let before = account.overflow();
-        account.drawn += rest;
-        rest = account.overflow() - before;
+        rest = queue.account_mut(meter).take(amount, rest);
+    }
+}
+
+/// Charges an amount for each meter to `leaf` and those above, each of which `settle` sees before.
+pub(crate) fn charge_all(
+    queues: &mut Queues,
+    leaf: QueueId,
+    amounts: &[i64],
+    settle: impl Fn(&mut Queue),
+) {
+    let mut rest: SmallVec<[i128; 4]> = amounts.iter().map(|&amount| amount.into()).collect();
+    let mut next = Some(leaf);
+    while let Some(id) = next {
+        let queue = queue_mut(queues, id);
+        next = queue.parent;
+        settle(queue);
+        let accounts = queue.accounts.iter_mut().zip(amounts).zip(&mut rest);
+        for ((account, &amount), rest) in accounts {
+            *rest = account.take(amount, *rest);
+        }
     }
 }
 

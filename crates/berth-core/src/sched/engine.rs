@@ -127,7 +127,10 @@ impl Engine {
         let mut decisions = Decisions::default();
         let mended = self.mend_stranded_gangs(&mut draft, now, stream, &mut decisions);
         self.place(draft, &Settled::Groups(mended), now, stream, &mut decisions);
-        if let (Effort::MakeRoom, Some(rules)) = (effort, self.profile.evictions) {
+        let rules = self.profile.evictions;
+        if let (Effort::MakeRoom, Some(rules), false) =
+            (effort, rules, decisions.waiting.is_empty())
+        {
             self.make_room(snapshot, rules, now, stream, &mut decisions);
         }
         decisions

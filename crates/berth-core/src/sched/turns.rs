@@ -102,7 +102,11 @@ impl Turns {
         now: Time,
         keys: impl Iterator<Item = GroupKey>,
     ) -> Self {
-        let turns = keys.filter_map(|key| Turn::first(&key, snapshot.pending().get(&key)?));
+        let mut turns = keys.filter_map(|key| Turn::first(&key, snapshot.pending().get(&key)?));
+        // Whose turn it is among one is no question.
+        let (first, second) = (turns.next(), turns.next());
+        let order = if second.is_none() { Order::Fifo } else { order };
+        let turns = first.into_iter().chain(second).chain(turns);
         match order {
             Order::Fifo => Self::Fifo(turns.map(Reverse).collect()),
             Order::FairShare { entry_penalty } => {
