@@ -17,12 +17,14 @@ mod pod;
 mod pod_volume;
 mod requests;
 mod storage;
+mod taint;
 
 use std::collections::BTreeMap;
 
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::exact::Exact;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::quantity::{self, QuantityError};
 
@@ -72,6 +74,12 @@ fn texts(from: Option<&Vec<String>>) -> Box<[Text]> {
 
 fn list<T>(from: Option<&Vec<T>>) -> &[T] {
     from.map_or(&[], Vec::as_slice)
+}
+
+/// The name of an object, which the API server gives to every object.
+fn name(metadata: &ObjectMeta) -> Result<Text, LowerError> {
+    let name = metadata.name.as_deref();
+    name.map(text).ok_or_else(|| missing("metadata.name"))
 }
 
 fn missing(path: impl Into<String>) -> LowerError {

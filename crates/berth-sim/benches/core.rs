@@ -1,7 +1,8 @@
 //! Speed of the engine in process: events, placements and decisions a second.
 //!
-//! With `BERTH_BENCH_JSON` set, each figure is measured once and written there as JSON, those of
-//! policies alone with `BERTH_BENCH_FIGURES=policy`; otherwise criterion measures them. The clusters are synthetic, in the proportions of the public trace.
+//! With `BERTH_BENCH_JSON` set, each figure is measured once and written there as JSON: those of
+//! policies with `BERTH_BENCH_FIGURES=policy`, the others without. Otherwise criterion measures them.
+//! The clusters are synthetic, in the proportions of the public trace.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,

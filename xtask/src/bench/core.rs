@@ -1,18 +1,11 @@
 //! Bench group `core`: the simulator and the decision core, in process and as a whole.
-//!
-//! The criterion benches of `berth-sim` write their figures to the file that `BERTH_BENCH_JSON`
-//! names: an object with a number for each of the keys below.
 
-use std::fs;
+use anyhow::Context as _;
 
-use anyhow::{Context as _, ensure};
-use serde_json::Value;
-
+use super::in_process::{self, Figure};
 use super::row::{Better, Row, median};
 use super::{Context, Group};
 use crate::measure::{self, Cost};
-use crate::process;
-use crate::workspace::DATA_VARIABLE;
 
 pub(super) const GROUP: Group = Group {
     name: "core",
@@ -34,19 +27,42 @@ const ONE_RUN: [&str; 9] = [
 ];
 /// The 850 published runs of deterministic policies.
 const SUITE: [&str; 5] = ["simulate", "suite", "fgd", "--output", "json"];
-/// Variable that tells the criterion benches where to write their figures.
-const JSON_VARIABLE: &str = "BERTH_BENCH_JSON";
+/// What the benches measure in process.
+const IN_PROCESS: [Figure; 4] = [
+    Figure {
+        name: "Event engine, trivial policy",
+        key: "events_per_s",
+        unit: "events/s",
+        better: Better::Higher,
+        goal: 1e6,
+    },
+    Figure {
+        name: "FGD, 10,000 nodes, with departures",
+        key: "fgd_placements_per_s",
+        unit: "placements/s",
+        better: Better::Higher,
+        goal: 1e5,
+    },
+    Figure {
+        name: "Decisions in process, 5,000 nodes",
+        key: "decisions_per_s",
+        unit: "decisions/s",
+        better: Better::Higher,
+        goal: 2e4,
+    },
+    Figure {
+        name: "Slowest hundredth of those decisions",
+        key: "decision_p99_ms",
+        unit: "ms",
+        better: Better::Lower,
+        goal: 1.0,
+    },
+];
 
 fn run(cx: &Context<'_>) -> anyhow::Result<Vec<Row>> {
-    let data = cx.workspace.data();
-    ensure!(
-        data.is_dir(),
-        "no traces at {}; set {DATA_VARIABLE}",
-        data.display()
-    );
-    cx.workspace.build_release()?;
+    cx.prepare()?;
     let mut rows = whole_process(cx)?;
-    rows.extend(in_process(cx)?);
+    rows.extend(in_process::rows(cx, GROUP.name, &IN_PROCESS)?);
     Ok(rows)
 }
 
@@ -104,88 +120,4 @@ fn whole_process(cx: &Context<'_>) -> anyhow::Result<Vec<Row>> {
             suite_wall,
         ),
     ])
-}
-
-fn in_process(cx: &Context<'_>) -> anyhow::Result<Vec<Row>> {
-    let path = cx.workspace.target().join("xtask/bench-core.json");
-    fs::create_dir_all(path.parent().context("the build folder has no parent")?)?;
-    if path.exists() {
-        fs::remove_file(&path)?; // the figures of an earlier run must not pass for this one's
-    }
-    let arguments = ["bench", "--package", "berth-sim", "--bench", "core"];
-    let mut command = cx.workspace.cargo(arguments);
-    process::require(command.env(JSON_VARIABLE, &path))?;
-    let text = fs::read_to_string(&path).with_context(|| format!("no figures in {path:?}"))?;
-    parse(&text, &format!("cargo {}", arguments.join(" ")))
-}
-
-fn parse(text: &str, command: &str) -> anyhow::Result<Vec<Row>> {
-    let figures: Value = serde_json::from_str(text).context("the benches wrote no JSON")?;
-    let row = |name, key: &str, unit, better, goal| -> anyhow::Result<Row> {
-        let measured = figures[key]
-            .as_f64()
-            .with_context(|| format!("no figure `{key}`"))?;
-        let command = command.to_owned();
-        Ok(Row {
-            name,
-            command,
-            unit,
-            better,
-            goal,
-            stretch: None,
-            measured,
-            runs: 1,
-        })
-    };
-    let higher = Better::Higher;
-    Ok(vec![
-        row(
-            "Event engine, trivial policy",
-            "events_per_s",
-            "events/s",
-            higher,
-            1e6,
-        )?,
-        row(
-            "FGD, 10,000 nodes, with departures",
-            "fgd_placements_per_s",
-            "placements/s",
-            higher,
-            1e5,
-        )?,
-        row(
-            "Decisions in process, 5,000 nodes",
-            "decisions_per_s",
-            "decisions/s",
-            higher,
-            2e4,
-        )?,
-        row(
-            "Slowest hundredth of those decisions",
-            "decision_p99_ms",
-            "ms",
-            Better::Lower,
-            1.0,
-        )?,
-    ])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_of_the_benches_become_rows() {
-        let text = r#"{"events_per_s": 2e6, "fgd_placements_per_s": 9e4,
-                       "decisions_per_s": 3e4, "decision_p99_ms": 0.4}"#;
-        let rows = parse(text, "cargo bench").unwrap();
-        let verdicts: Vec<_> = rows.iter().map(Row::verdict).collect();
-        assert_eq!(verdicts, ["goal", "missed", "goal", "goal"]);
-    }
-
-    #[test]
-    fn missing_figure_is_refused() {
-        let error = parse(r#"{"events_per_s": 2e6}"#, "cargo bench").unwrap_err();
-        assert!(error.to_string().contains("fgd_placements_per_s"));
-    }
 }

@@ -5,6 +5,7 @@
 //! Groups that were not run keep their section, with the machine and date of their own run.
 
 mod core;
+mod in_process;
 mod machine;
 mod page;
 mod policy;
@@ -13,9 +14,9 @@ mod row;
 use std::collections::BTreeMap;
 use std::fs;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 
-use crate::workspace::Workspace;
+use crate::workspace::{DATA_VARIABLE, Workspace};
 use crate::{Usage, Verdict};
 
 use self::row::Row;
@@ -38,8 +39,21 @@ struct Group {
 #[derive(Debug)]
 struct Context<'a> {
     workspace: &'a Workspace,
-    /// Runs of each whole-process measurement, of which the median counts.
+    /// Runs of each measurement, of which the median counts.
     repeats: usize,
+}
+
+impl Context<'_> {
+    /// Makes sure that the traces are there, and builds the binary.
+    fn prepare(&self) -> anyhow::Result<()> {
+        let data = self.workspace.data();
+        ensure!(
+            data.is_dir(),
+            "no traces at {}; set {DATA_VARIABLE}",
+            data.display()
+        );
+        self.workspace.build_release()
+    }
 }
 
 /// Arguments of `cargo xtask bench`.
@@ -51,7 +65,7 @@ pub(crate) struct Args {
     /// How the figures are printed; the page is written in any case
     #[arg(long, value_enum, default_value_t = Output::Table)]
     output: Output,
-    /// Runs of each whole-process measurement, of which the median counts
+    /// Runs of each measurement, of which the median counts
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
     /// Print the groups and measure nothing

@@ -131,9 +131,10 @@ impl Site<'_> {
         spec(name, self.kubernetes("kube-apiserver"), arguments)
     }
 
-    fn controller_manager(&self) -> Spec {
-        let kubeconfig = self.path("users/kube-controller-manager.kubeconfig");
-        let arguments = vec![
+    /// What every component beside the API servers is told.
+    fn component(&self, name: &str, port: u16) -> Vec<String> {
+        let kubeconfig = self.path(&format!("users/{name}.kubeconfig"));
+        vec![
             format!("--kubeconfig={kubeconfig}"),
             format!("--authentication-kubeconfig={kubeconfig}"),
             format!("--authorization-kubeconfig={kubeconfig}"),
@@ -141,20 +142,27 @@ impl Site<'_> {
             "--authentication-skip-lookup=true".to_owned(),
             format!("--client-ca-file={}", self.path("pki/ca.crt")),
             "--bind-address=127.0.0.1".to_owned(),
-            format!("--secure-port={}", self.ports.controller_manager),
-            format!("--cert-dir={}", self.path("pki/kube-controller-manager")),
+            format!("--secure-port={port}"),
+            format!("--cert-dir={}", self.path(&format!("pki/{name}"))),
+            "--leader-elect=false".to_owned(), // there is one of each
+            "--profiling=false".to_owned(),
+            FEATURE_GATES.to_owned(),
+        ]
+    }
+
+    fn controller_manager(&self) -> Spec {
+        let mut arguments =
+            self.component("kube-controller-manager", self.ports.controller_manager);
+        arguments.extend([
             "--use-service-account-credentials=true".to_owned(),
             format!(
                 "--service-account-private-key-file={}",
                 self.path("pki/service-account.key")
             ),
             format!("--root-ca-file={}", self.path("pki/ca.crt")),
-            "--leader-elect=false".to_owned(), // there is one
-            "--kube-api-qps=500".to_owned(),   // the default of 20 would decide every measurement
+            "--kube-api-qps=500".to_owned(), // the default of 20 would decide every measurement
             "--kube-api-burst=1000".to_owned(),
-            "--profiling=false".to_owned(),
-            FEATURE_GATES.to_owned(),
-        ];
+        ]);
         spec(
             "kube-controller-manager".to_owned(),
             self.kubernetes("kube-controller-manager"),
@@ -163,23 +171,11 @@ impl Site<'_> {
     }
 
     fn scheduler(&self) -> Spec {
-        let kubeconfig = self.path("users/kube-scheduler.kubeconfig");
-        let arguments = vec![
-            format!("--kubeconfig={kubeconfig}"),
-            format!("--authentication-kubeconfig={kubeconfig}"),
-            format!("--authorization-kubeconfig={kubeconfig}"),
-            // Metrics are read with a client certificate; there is no front proxy to look up.
-            "--authentication-skip-lookup=true".to_owned(),
-            format!("--client-ca-file={}", self.path("pki/ca.crt")),
-            "--bind-address=127.0.0.1".to_owned(),
-            format!("--secure-port={}", self.ports.scheduler),
-            format!("--cert-dir={}", self.path("pki/kube-scheduler")),
-            "--leader-elect=false".to_owned(),
+        let mut arguments = self.component("kube-scheduler", self.ports.scheduler);
+        arguments.extend([
             "--kube-api-qps=5000".to_owned(), // so that the scheduler is measured, not its throttle
             "--kube-api-burst=10000".to_owned(),
-            "--profiling=false".to_owned(),
-            FEATURE_GATES.to_owned(),
-        ];
+        ]);
         spec(
             "kube-scheduler".to_owned(),
             self.kubernetes("kube-scheduler"),

@@ -18,6 +18,7 @@ use crate::model::gpu::{GpuGrant, GpuHealth, GpuMode};
 use crate::model::node::{Node, Placement, Readiness, Shape};
 use crate::model::pod::{Phase, Pod, PodSpec};
 use crate::model::queue::{Queue, QueueSpec};
+use crate::model::request::Request;
 use crate::model::snapshot::{Alike, GroupKey, PodSlot, Snapshot};
 use crate::model::vm::Vm;
 use crate::quota::{self, Account, Charge, Meter, Quota, Usage};
@@ -347,16 +348,7 @@ impl Draft {
         if !fit::grant_fits(&request, &grant, target) {
             return Err(Refused::NoLongerFits);
         }
-        let pod = id;
-        self.place(
-            Placement {
-                pod,
-                request,
-                grant,
-            },
-            node,
-            now,
-        );
+        self.place(id, node, request, grant, now);
         let slot = self
             .slot_mut(id)
             .pod
@@ -376,21 +368,17 @@ impl Draft {
     pub(crate) fn reserve(&mut self, id: PodId, node: NodeId, grant: GpuGrant, now: Time) {
         let pod = self.pod(id).expect("the cycle decides on what waits");
         let request = *self.catalog.task(pod.spec.task);
-        let pod = id;
-        self.place(
-            Placement {
-                pod,
-                request,
-                grant,
-            },
-            node,
-            now,
-        );
+        self.place(id, node, request, grant, now);
     }
 
     /// Charges a pod's place to the node and the queues.
-    fn place(&mut self, placement: Placement, node: NodeId, now: Time) {
-        let pod = self.pod(placement.pod).expect("the caller has seen it");
+    fn place(&mut self, id: PodId, node: NodeId, request: Request, grant: GpuGrant, now: Time) {
+        let placement = Placement {
+            pod: id,
+            request,
+            grant,
+        };
+        let pod = self.pod(id).expect("the caller has seen it");
         let charge = self.charge(&pod.spec, self.node(node), &placement);
         let queue = pod.spec.queue;
         self.node_mut(node).charge(placement);

@@ -306,8 +306,8 @@ impl Engine {
         settled: &Settled,
         decisions: &mut Decisions,
     ) -> Turns {
-        let alone = draft.pending().len() == 1;
-        let mut keys = Vec::with_capacity(draft.pending().len());
+        let groups = draft.pending().len();
+        let mut turns = Turns::new(self.profile.order, groups, now);
         for (key, group) in draft.pending() {
             if settled.is_mended(key) {
                 continue;
@@ -315,15 +315,15 @@ impl Engine {
             let oldest = *group.values().next().expect("a group has a pod");
             let hopeless = match key.alike {
                 _ if settled.is_evicted(oldest) => Some(Hindrance::Evicted),
-                Alike::Task { task, .. } if !alone => self.hopeless(draft, oldest, task),
+                Alike::Task { task, .. } if groups > 1 => self.hopeless(draft, oldest, task),
                 Alike::Task { .. } | Alike::Gang { .. } => None,
             };
             match hopeless {
                 Some(hindrance) => decisions.waiting.push((*key, hindrance)),
-                None => keys.push(*key),
+                None => turns.add_group(draft, key, group),
             }
         }
-        Turns::of(self.profile.order, draft, now, keys.into_iter())
+        turns
     }
 
     fn hopeless(&mut self, draft: &Snapshot, pod: PodId, task: TaskTypeId) -> Option<Hindrance> {

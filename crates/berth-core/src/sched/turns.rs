@@ -69,6 +69,8 @@ impl Turn {
 /// Turns yet to come.
 #[derive(Debug)]
 pub(super) enum Turns {
+    /// Those of a single group: order is no question.
+    Lone(Option<Turn>),
     Fifo(BinaryHeap<Reverse<Turn>>),
     Fair(Fair),
 }
@@ -95,37 +97,30 @@ struct Tree {
 }
 
 impl Turns {
-    /// The turns of the groups `keys` of `snapshot`.
-    pub(super) fn of(
-        order: Order,
-        snapshot: &Snapshot,
-        now: Time,
-        keys: impl Iterator<Item = GroupKey>,
-    ) -> Self {
-        let mut turns = keys.filter_map(|key| Turn::first(&key, snapshot.pending().get(&key)?));
-        // Whose turn it is among one is no question.
-        let (first, second) = (turns.next(), turns.next());
-        let order = if second.is_none() { Order::Fifo } else { order };
-        let turns = first.into_iter().chain(second).chain(turns);
+    /// No turns yet, of `groups` groups at most.
+    pub(super) fn new(order: Order, groups: usize, now: Time) -> Self {
         match order {
-            Order::Fifo => Self::Fifo(turns.map(Reverse).collect()),
-            Order::FairShare { entry_penalty } => {
-                let mut fair = Fair {
-                    entry_penalty,
-                    now,
-                    by_priority: BTreeMap::new(),
-                };
-                for turn in turns {
-                    fair.add(snapshot, turn);
-                }
-                Self::Fair(fair)
-            }
+            _ if groups <= 1 => Self::Lone(None),
+            Order::Fifo => Self::Fifo(BinaryHeap::new()),
+            Order::FairShare { entry_penalty } => Self::Fair(Fair {
+                entry_penalty,
+                now,
+                by_priority: BTreeMap::new(),
+            }),
+        }
+    }
+
+    /// Adds the turn of the oldest pod of a group.
+    pub(super) fn add_group(&mut self, snapshot: &Snapshot, key: &GroupKey, group: &Group) {
+        if let Some(turn) = Turn::first(key, group) {
+            self.add(snapshot, turn);
         }
     }
 
     /// Takes the next turn.
     pub(super) fn next(&mut self) -> Option<Turn> {
         match self {
+            Self::Lone(turn) => turn.take(),
             Self::Fifo(heap) => heap.pop().map(|Reverse(turn)| turn),
             Self::Fair(fair) => fair.next(),
         }
@@ -134,22 +129,28 @@ impl Turns {
     /// Whether nobody is left.
     pub(super) fn is_empty(&self) -> bool {
         match self {
+            Self::Lone(turn) => turn.is_none(),
             Self::Fifo(heap) => heap.is_empty(),
             Self::Fair(fair) => fair.by_priority.is_empty(),
         }
     }
 
-    /// Adds a turn, or lets the shares of its queue's branches follow what they have just been
-    /// given in `snapshot`.
+    /// Lets the shares of the branches of `queue` follow what it has just been given in `snapshot`,
+    /// and adds the turn of the `next` pod of the group.
     pub(super) fn after_start(&mut self, snapshot: &Snapshot, queue: QueueId, next: Option<Turn>) {
+        if let Self::Fair(fair) = self {
+            fair.rerank(snapshot, queue);
+        }
+        if let Some(turn) = next {
+            self.add(snapshot, turn);
+        }
+    }
+
+    fn add(&mut self, snapshot: &Snapshot, turn: Turn) {
         match self {
-            Self::Fifo(heap) => heap.extend(next.map(Reverse)),
-            Self::Fair(fair) => {
-                fair.rerank(snapshot, queue);
-                if let Some(turn) = next {
-                    fair.add(snapshot, turn);
-                }
-            }
+            Self::Lone(lone) => *lone = Some(turn),
+            Self::Fifo(heap) => heap.push(Reverse(turn)),
+            Self::Fair(fair) => fair.add(snapshot, turn),
         }
     }
 }
@@ -293,7 +294,12 @@ pub fn in_order<T: Clone>(
     waiting: &[(GroupKey, T)],
 ) -> Vec<(GroupKey, T)> {
     let by_key: BTreeMap<GroupKey, &T> = waiting.iter().map(|(key, what)| (*key, what)).collect();
-    let mut turns = Turns::of(order, snapshot, now, by_key.keys().copied());
+    let mut turns = Turns::new(order, by_key.len(), now);
+    for key in by_key.keys() {
+        if let Some(group) = snapshot.pending().get(key) {
+            turns.add_group(snapshot, key, group);
+        }
+    }
     std::iter::from_fn(|| turns.next())
         .map(|turn| (turn.key, by_key[&turn.key].clone()))
         .collect()

@@ -25,19 +25,6 @@ use proptest::prelude::*;
 use crate::oracle;
 use crate::world::{Random, World, event, nodes, profile, share, whole};
 
-fn carry_out(draft: &mut Draft, decisions: &Decisions, now: Time) {
-    for evict in &decisions.evictions {
-        draft
-            .evict(evict.pod, now)
-            .expect("the engine evicts what is bound");
-    }
-    for bind in &decisions.binds {
-        draft
-            .bind(bind.pod, bind.node, bind.grant, now)
-            .expect("the engine binds what fits");
-    }
-}
-
 fn cold(draft: &Draft, policy: &str) -> Decisions {
     let policy = named(policy).expect("a policy of the catalogue");
     cycle::run(
@@ -75,7 +62,7 @@ proptest! {
             if policy.selection == Selection::HighestScore {
                 prop_assert_eq!(&decisions.binds, &oracle::binds(&snapshot, &profile, now));
             }
-            carry_out(&mut random.world.draft, &decisions, now);
+            decisions.apply(&mut random.world.draft, now);
             let after = &random.world.draft;
             prop_assert_eq!(invariant::check(after), vec![]);
             prop_assert_eq!(after.stranded_gangs().count(), 0);
@@ -126,7 +113,7 @@ fn halves_pair_up_on_cards() {
         world.pod(&format!("p{at:02}"), 0, share(500));
     }
     let decisions = cold(&world.draft, "fgd");
-    carry_out(&mut world.draft, &decisions, Time::ZERO);
+    decisions.apply(&mut world.draft, Time::ZERO);
     assert_eq!(decisions.binds.len(), 16);
     let gpus = &world.draft.node(node).state.gpus;
     assert!(
@@ -184,7 +171,7 @@ fn a_gang_that_lost_a_member_gives_its_places_back_when_it_cannot_be_whole() {
         world.pod_in(&format!("m{at}"), 0, whole(1), 0, root, Some(gang));
     }
     let decisions = cold(&world.draft, "fgd");
-    carry_out(&mut world.draft, &decisions, Time::ZERO);
+    decisions.apply(&mut world.draft, Time::ZERO);
     let other = world.pod("single", 1, whole(1));
     world.draft.set_readiness(lost, Readiness::Lost);
     let victim = world.draft.node(lost).placements[0].pod;
@@ -283,7 +270,7 @@ fn what_was_learned_lives_in_the_profile_alone() {
                 &mut Stream::from_seed(1),
             );
             assert_eq!(decisions, cold, "arrival {at}");
-            carry_out(&mut world.draft, &decisions, now);
+            decisions.apply(&mut world.draft, now);
             bound.extend(decisions.binds.iter().map(|bind| bind.pod));
             if decisions.binds.is_empty() {
                 world.draft.remove_pod(pod, now).expect("it waits");
@@ -349,7 +336,7 @@ fn odd_requests_and_clusters_are_placed_or_wait() {
                 Time::ZERO,
                 &mut stream,
             );
-            carry_out(&mut world.draft, &decisions, Time::ZERO);
+            decisions.apply(&mut world.draft, Time::ZERO);
             assert_eq!(invariant::check(&world.draft), vec![]);
         }
     }

@@ -12,7 +12,7 @@ use k8s_openapi::api::{core::v1 as api, resource::v1 as resource, storage::v1 as
 use super::label::labels;
 use super::{
     Evaluator, LowerError, attachment, claim, class_resources, class_selectors, device_claim,
-    driver, missing, node, node_drivers, pod, room, slice, storage_class, text, volume,
+    driver, name, node, node_drivers, pod, room, slice, storage_class, text, volume,
 };
 
 /// Lists of objects, as they come from the API.
@@ -43,10 +43,9 @@ pub struct Objects {
 pub fn cluster(from: &Objects) -> Result<Cluster, LowerError> {
     let mut cluster = Cluster::default();
     for namespace in &from.namespaces {
-        let name = namespace.metadata.name.as_deref();
-        let name = name.ok_or_else(|| missing("metadata.name"))?;
+        let name = name(&namespace.metadata)?;
         let labels = labels(namespace.metadata.labels.as_ref());
-        cluster.namespaces.insert(text(name), labels);
+        cluster.namespaces.insert(name, labels);
     }
     for one in &from.nodes {
         cluster.set_node(Arc::new(node(one)?));

@@ -7,11 +7,11 @@ use berth_core::filter::facts::device::{
     AllowedCapacity, Attribute, Capacity, CapacityPolicy, CapacityRange, CounterSet, Device,
     DeviceNodes, DeviceSlice, Sharing,
 };
-use berth_core::filter::facts::taint::{Effect, Taint};
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::resource::v1 as api;
 
 use super::node_selector::node_selector;
+use super::taint::device_taint;
 use super::{LowerError, amount, list, optional, text};
 
 /// The prefix of the extended resource that stands for a class by its name.
@@ -123,7 +123,7 @@ fn device(
         capacity: capacities
             .map(|(name, one)| Ok((text(name), self::capacity(one)?)))
             .collect::<Result<_, LowerError>>()?,
-        taints: own.chain(by_rule).filter_map(taint).collect(),
+        taints: own.chain(by_rule).filter_map(device_taint).collect(),
         takes: sets
             .map(|set| counters(&set.counter_set, &set.counters))
             .collect::<Result<_, _>>()?,
@@ -148,30 +148,6 @@ fn concerns(rule: &api::DeviceTaintRule, slice: &api::ResourceSliceSpec, device:
     };
     let is = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|one| one == name);
     is(driver, &slice.driver) && is(pool, &slice.pool.name) && is(wanted_device, device)
-}
-
-/// A taint; `None` where its effect keeps nobody away.
-fn taint(from: &api::DeviceTaint) -> Option<Taint> {
-    let api::DeviceTaint {
-        effect,
-        key,
-        time_added: _,
-        value,
-    } = from;
-    Some(Taint {
-        key: text(key),
-        value: optional(value.as_ref()),
-        effect: device_effect(effect)?,
-    })
-}
-
-/// An effect that keeps requests away.
-pub(super) fn device_effect(from: &str) -> Option<Effect> {
-    match from {
-        "NoSchedule" => Some(Effect::NoSchedule),
-        "NoExecute" => Some(Effect::NoExecute),
-        _ => None,
-    }
 }
 
 /// An attribute. Lists, whose gate (`DRAListTypeAttributes`) is off, can't be compared.

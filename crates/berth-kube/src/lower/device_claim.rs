@@ -7,15 +7,15 @@ use berth_core::filter::facts::device::{
 };
 use berth_core::filter::facts::exact::Exact;
 use berth_core::filter::facts::storage::ClaimKey;
-use berth_core::filter::facts::taint::{ToleratedValue, Toleration};
 use berth_core::time::Time;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::resource::v1 as api;
 
-use super::device::{device_effect, expressions};
+use super::device::expressions;
 use super::node_selector::node_selector;
 use super::requests::{amounts, is_sidecar};
-use super::{LowerError, Quantities, amount, list, missing, optional, text, texts, unknown};
+use super::taint::device_toleration;
+use super::{LowerError, Quantities, amount, list, missing, name, optional, text, texts, unknown};
 
 /// The annotation of claims that stand for a pod's extended resources.
 const EXTENDED_ANNOTATION: &str = "resource.kubernetes.io/extended-resource-claim";
@@ -34,10 +34,6 @@ pub fn device_claim(from: &api::ResourceClaim) -> Result<DeviceClaim, LowerError
         spec,
         status,
     } = from;
-    let name = metadata
-        .name
-        .as_deref()
-        .ok_or_else(|| missing("metadata.name"))?;
     let devices = spec.as_ref().and_then(|spec| spec.devices.as_ref());
     let requests = devices.map_or(&[][..], |one| list(one.requests.as_ref()));
     let constraints = devices.map_or(&[][..], |one| list(one.constraints.as_ref()));
@@ -50,7 +46,7 @@ pub fn device_claim(from: &api::ResourceClaim) -> Result<DeviceClaim, LowerError
     Ok(DeviceClaim {
         key: ClaimKey {
             namespace: optional(metadata.namespace.as_ref()),
-            name: text(name),
+            name: name(metadata)?,
         },
         uid: optional(metadata.uid.as_ref()),
         is_terminating: metadata.deletion_timestamp.is_some(),
@@ -107,7 +103,7 @@ fn exact_ask(from: &api::ExactDeviceRequest) -> Result<Ask, LowerError> {
         selectors: expressions(list(selectors.as_ref())),
         tolerations: list(tolerations.as_ref())
             .iter()
-            .filter_map(toleration)
+            .filter_map(device_toleration)
             .collect(),
         capacity: exact_list(capacity.as_ref().and_then(|one| one.requests.as_ref()))?,
     })
@@ -131,7 +127,7 @@ fn alternative(from: &api::DeviceSubRequest) -> Result<(Text, Ask), LowerError> 
         selectors: expressions(list(selectors.as_ref())),
         tolerations: list(tolerations.as_ref())
             .iter()
-            .filter_map(toleration)
+            .filter_map(device_toleration)
             .collect(),
         capacity: exact_list(capacity.as_ref().and_then(|one| one.requests.as_ref()))?,
     };
@@ -147,31 +143,6 @@ fn wanted(mode: Option<&String>, count: Option<i64>) -> Result<Wanted, LowerErro
             Err(unknown(path, other, "ExactCount or All"))
         }
     }
-}
-
-fn toleration(from: &api::DeviceToleration) -> Option<Toleration> {
-    let api::DeviceToleration {
-        effect,
-        key,
-        operator,
-        toleration_seconds: _,
-        value,
-    } = from;
-    let effect = match effect.as_deref() {
-        None | Some("") => None,
-        Some(name) => Some(device_effect(name)?),
-    };
-    let value = match operator.as_deref() {
-        None | Some("" | "Equal") => ToleratedValue::Equal(optional(value.as_ref())),
-        Some("Exists") => ToleratedValue::Any,
-        Some(_) => return None,
-    };
-    let key = key.as_ref().filter(|key| !key.is_empty());
-    Some(Toleration {
-        key: key.map(|key| text(key)),
-        value,
-        effect,
-    })
 }
 
 fn exact_list(from: Option<&Quantities>) -> Result<Box<[(Text, Exact)]>, LowerError> {

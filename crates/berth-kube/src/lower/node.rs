@@ -1,12 +1,12 @@
 //! `Node` and `CSINode`.
 
 use berth_core::filter::facts::node::{Cordon, NodeDriver, NodeDrivers, NodeFacts};
-use berth_core::filter::facts::taint::{Effect, Taint};
 use k8s_openapi::api::{core::v1 as api, storage::v1 as storage};
 
 use super::label::labels;
 use super::requests::{amounts, rounded};
-use super::{LowerError, amount, list, missing, optional, text};
+use super::taint::taint;
+use super::{LowerError, amount, list, name, text};
 
 /// What the filters know of a node.
 ///
@@ -18,12 +18,8 @@ pub fn node(from: &api::Node) -> Result<NodeFacts, LowerError> {
         spec,
         status,
     } = from;
-    let name = metadata
-        .name
-        .as_deref()
-        .ok_or_else(|| missing("metadata.name"))?;
     let mut facts = NodeFacts {
-        name: text(name),
+        name: name(metadata)?,
         labels: labels(metadata.labels.as_ref()),
         ..NodeFacts::default()
     };
@@ -85,31 +81,6 @@ fn take_status(from: &api::NodeStatus, facts: &mut NodeFacts) -> Result<(), Lowe
     features.sort();
     facts.declared_features = features.into_boxed_slice();
     Ok(())
-}
-
-/// A taint; `None` where its effect is unknown, which kube-scheduler passes over.
-fn taint(from: &api::Taint) -> Option<Taint> {
-    let api::Taint {
-        effect,
-        key,
-        time_added: _,
-        value,
-    } = from;
-    Some(Taint {
-        key: text(key),
-        value: optional(value.as_ref()),
-        effect: self::effect(effect)?,
-    })
-}
-
-/// An effect; `None` where it is unknown.
-pub(super) fn effect(from: &str) -> Option<Effect> {
-    match from {
-        "NoSchedule" => Some(Effect::NoSchedule),
-        "PreferNoSchedule" => Some(Effect::PreferNoSchedule),
-        "NoExecute" => Some(Effect::NoExecute),
-        _ => None,
-    }
 }
 
 /// The CSI drivers of a node.

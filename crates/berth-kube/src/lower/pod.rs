@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::pod::{HostPort, NodeRules, PodFacts, Protocol};
-use berth_core::filter::facts::taint::{ToleratedValue, Toleration};
 use k8s_openapi::api::core::v1 as api;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::affinity::{spread, terms};
 use super::device_claim::{container_asks, pod_claims};
 use super::label::labels;
-use super::node::effect;
 use super::node_selector::node_selector;
 use super::pod_volume::pod_volume;
 use super::requests::{held, is_sidecar, requests, rounded};
-use super::{LowerError, list, missing, optional, text, unknown};
+use super::taint::toleration;
+use super::{LowerError, list, missing, name, optional, text, unknown};
 
 /// The address that stands for every address.
 const EVERY_ADDRESS: &str = "0.0.0.0";
@@ -47,13 +46,9 @@ pub fn pod(from: &api::Pod) -> Result<PodFacts, LowerError> {
 }
 
 fn identity(metadata: &ObjectMeta) -> Result<PodFacts, LowerError> {
-    let name = metadata
-        .name
-        .as_deref()
-        .ok_or_else(|| missing("metadata.name"))?;
     Ok(PodFacts {
         namespace: optional(metadata.namespace.as_ref()),
-        name: text(name),
+        name: name(metadata)?,
         uid: optional(metadata.uid.as_ref()),
         labels: labels(metadata.labels.as_ref()),
         is_terminating: metadata.deletion_timestamp.is_some(),
@@ -182,33 +177,6 @@ fn take_affinity(from: Option<&api::Affinity>, facts: &mut PodFacts) -> Result<(
         facts.anti_affinity = terms(path, &namespace, list(required.as_ref()))?;
     }
     Ok(())
-}
-
-/// A toleration; `None` where it can't tolerate anything.
-fn toleration(from: &api::Toleration) -> Option<Toleration> {
-    let api::Toleration {
-        effect: effect_name,
-        key,
-        operator,
-        toleration_seconds: _,
-        value,
-    } = from;
-    let effect = match effect_name.as_deref() {
-        None | Some("") => None,
-        Some(name) => Some(effect(name)?),
-    };
-    let value = match operator.as_deref() {
-        None | Some("" | "Equal") => ToleratedValue::Equal(optional(value.as_ref())),
-        Some("Exists") => ToleratedValue::Any,
-        // Gt and Lt are behind a gate that is off.
-        Some(_) => return None,
-    };
-    let key = key.as_ref().filter(|key| !key.is_empty());
-    Some(Toleration {
-        key: key.map(|key| text(key)),
-        value,
-        effect,
-    })
 }
 
 /// The host ports of all containers that run together.

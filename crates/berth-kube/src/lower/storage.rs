@@ -12,20 +12,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::label::{is_qualified_name, is_value, labels, selector};
 use super::node_selector::node_selector;
-use super::{LowerError, amount, list, missing, optional, text, texts, unknown};
+use super::{LowerError, amount, list, missing, name, optional, text, texts, unknown};
 
 /// The annotation that older objects have for their class.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 const BOUND_ANNOTATION: &str = "pv.kubernetes.io/bind-completed";
 const NODE_ANNOTATION: &str = "volume.kubernetes.io/selected-node";
-
-fn name(metadata: &ObjectMeta) -> Result<Text, LowerError> {
-    let name = metadata
-        .name
-        .as_deref()
-        .ok_or_else(|| missing("metadata.name"))?;
-    Ok(text(name))
-}
 
 fn annotation<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a String> {
     metadata.annotations.as_ref()?.get(key)
