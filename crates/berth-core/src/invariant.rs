@@ -11,7 +11,7 @@ use crate::amount::{Bytes, GpuUnits, MilliCpu};
 use crate::id::{GangId, NodeId, PodId};
 use crate::model::gpu::GpuGrant;
 use crate::model::mig::MigSlices;
-use crate::model::node::Node;
+use crate::model::node::{Node, Origin, Placement};
 use crate::model::pod::Phase;
 use crate::model::snapshot::Snapshot;
 use crate::quota::{self, Account};
@@ -95,13 +95,16 @@ pub fn check_node(node: &Node) -> Vec<Violation> {
     if memory + state.free_memory != shape.memory {
         found.push(unbalanced("memory"));
     }
-    if node.placements.len() + state.free_pod_slots as usize != shape.pod_slots as usize {
+    if node.placements.len() as i64 + i64::from(state.free_pod_slots) != i64::from(shape.pod_slots)
+    {
         found.push(unbalanced("pod slots"));
     }
-    if state.free_cpu < MilliCpu::ZERO {
+    let found_there = |placement: &Placement| placement.origin == Origin::Found;
+    let may_exceed = node.placements.iter().any(found_there);
+    if state.free_cpu < MilliCpu::ZERO && !may_exceed {
         found.push(overcommitted("CPU"));
     }
-    if state.free_memory < Bytes::ZERO {
+    if state.free_memory < Bytes::ZERO && !may_exceed {
         found.push(overcommitted("memory"));
     }
     if state.gpus.len() != shape.gpus().len() {

@@ -11,6 +11,7 @@ pub mod engine;
 pub mod explain;
 pub mod fit;
 pub mod fragmentation;
+mod gate;
 pub mod index;
 pub mod policy;
 pub mod profile;

@@ -10,11 +10,14 @@ mod cluster;
 mod device;
 mod device_claim;
 mod expression;
+mod gang;
 mod label;
 mod node;
 mod node_selector;
 mod pod;
 mod pod_volume;
+mod queue;
+mod record;
 mod requests;
 mod storage;
 mod taint;
@@ -23,6 +26,7 @@ use std::collections::BTreeMap;
 
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::exact::Exact;
+use berth_core::filter::facts::label::Labels;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -31,9 +35,12 @@ use crate::quantity::{self, QuantityError};
 pub use cluster::{Objects, cluster};
 pub use device::{class_resources, class_selectors, slice};
 pub use device_claim::device_claim;
-pub use expression::Evaluator;
+pub use expression::{Evaluator, in_use as expressions_in_use};
+pub use gang::{GangMark, PODGROUP, gang_key};
 pub use node::{node, node_drivers};
 pub use pod::pod;
+pub use queue::{QueueRecord, QueueResource};
+pub use record::{GpuAsk, NodeRecord, PodRecord};
 pub use storage::{attachment, claim, driver, room, storage_class, volume};
 
 /// Why an object can't be lowered.
@@ -59,6 +66,12 @@ pub enum LowerError {
 
 /// A list of quantities by name, as Kubernetes writes it.
 type Quantities = BTreeMap<String, Quantity>;
+
+/// What selectors see of a namespace.
+#[must_use]
+pub fn namespace(from: &k8s_openapi::api::core::v1::Namespace) -> Labels {
+    label::labels(from.metadata.labels.as_ref())
+}
 
 fn text(from: &str) -> Text {
     Text::from(from)

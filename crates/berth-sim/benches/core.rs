@@ -17,7 +17,7 @@ use berth_core::id::{PodId, QueueId, TaskTypeId, UserId};
 use berth_core::model::draft::{Draft, NodeSpec};
 use berth_core::model::gpu::{GpuMode, GpuSpec, ModelSet};
 use berth_core::model::node::Shape;
-use berth_core::model::pod::{PodSpec, Preempts};
+use berth_core::model::pod::{PodSpec, Preempts, Tenure};
 use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::snapshot::Snapshot;
@@ -101,9 +101,11 @@ impl Cluster for Churn {
             task: chosen.expect("the draw is below the total").0,
             priority: 0,
             preempts: Preempts::Never,
+            tenure: Tenure::Evictable,
             created: Time(self.clock),
             gang: None,
             vm: None,
+            facts: None,
         };
         self.waiting = Some(index.add_pod(spec).expect("bounded"));
         Some(Time(self.clock))

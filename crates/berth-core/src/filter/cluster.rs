@@ -1,7 +1,8 @@
 //! The cluster as filters see it: nodes with their pods, namespaces, storage.
 //!
-//! Invariant: nodes are sorted by name, and what is summed over a node's pods is what its pods
-//! hold; whoever adds or removes a pod does it through this module. Not here: anything that waits.
+//! Invariant: what is summed over a node's pods is what its pods hold; whoever adds or removes a pod
+//! does it through this module. Pods may come before their node and outlast it. Not here: anything
+//! that waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +16,16 @@ use super::facts::resources::Resources;
 use super::facts::storage::{
     Attachment, ClaimFacts, ClaimKey, CsiDriver, PodVolume, StorageClass, StorageRoom, VolumeFacts,
 };
+use crate::cow::CowVec;
 use crate::time::Time;
+
+/// Whether the cluster has a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Here,
+    /// It has yet to come, or has gone.
+    Gone,
+}
 
 /// A node and what runs there.
 #[derive(Debug, Clone)]
@@ -28,6 +38,7 @@ pub struct NodeEntry {
     pods: Vec<Arc<PodFacts>>,
     held: Resources,
     with_anti_affinity: usize,
+    presence: Presence,
 }
 
 impl NodeEntry {
@@ -41,6 +52,7 @@ impl NodeEntry {
             pods: Vec::new(),
             held: Resources::default(),
             with_anti_affinity: 0,
+            presence: Presence::Here,
         }
     }
 
@@ -94,81 +106,124 @@ pub struct Storage {
     pub attachments: BTreeMap<Text, Vec<Attachment>>,
 }
 
-/// The cluster.
+/// The cluster. A clone shares structure: it costs a handful of pointers.
 #[derive(Debug, Clone, Default)]
 pub struct Cluster {
     /// Labels of namespaces by name.
-    pub namespaces: BTreeMap<Text, Labels>,
-    pub storage: Storage,
-    pub devices: Devices,
+    pub namespaces: Arc<BTreeMap<Text, Labels>>,
+    pub storage: Arc<Storage>,
+    pub devices: Arc<Devices>,
     /// The instant of this picture; devices have deadlines by which they must be ready.
     pub now: Time,
-    nodes: Vec<NodeEntry>,
-    /// How many volumes of running pods name each claim.
-    claim_users: BTreeMap<ClaimKey, usize>,
+    entries: CowVec<Arc<NodeEntry>>,
+    /// Where each node that has ever been seen is in `entries`.
+    places: Arc<BTreeMap<Text, usize>>,
+    /// Nodes with pods that have required anti-affinity.
+    with_anti_affinity: Arc<BTreeSet<Text>>,
+    /// For each claim the nodes of the pods that name it, once for each time.
+    claim_users: Arc<BTreeMap<ClaimKey, Vec<Text>>>,
+    /// How often the facts of nodes have changed.
+    revision: u64,
 }
 
 impl Cluster {
     /// Every node, by name.
-    #[must_use]
-    pub fn nodes(&self) -> &[NodeEntry] {
-        &self.nodes
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeEntry> {
+        let entries = self.places.values().map(|&place| self.entry(place));
+        entries.filter(|entry| entry.presence == Presence::Here)
     }
 
     /// The node called `name`.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<&NodeEntry> {
-        let index = self.index(name).ok()?;
-        Some(&self.nodes[index])
+        let entry = self.entry(*self.places.get(name)?);
+        (entry.presence == Presence::Here).then_some(entry)
     }
 
-    /// The node called `name`, to be given other facts, drivers or nominated pods.
-    pub fn node_mut(&mut self, name: &str) -> Option<&mut NodeEntry> {
-        let index = self.index(name).ok()?;
-        Some(&mut self.nodes[index])
+    /// Nodes with pods that have required anti-affinity, by name.
+    pub fn nodes_with_anti_affinity(&self) -> impl Iterator<Item = &NodeEntry> {
+        let names = self.with_anti_affinity.iter();
+        names.filter_map(|name| self.node(name))
     }
 
-    /// Adds a node, or gives the one of that name other facts.
+    /// A number that is the same as long as the facts of no node have changed.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Adds a node, or gives the one of that name other facts. Pods that were seen there before the
+    /// node was, or while it had gone, are on it.
     pub fn set_node(&mut self, facts: Arc<NodeFacts>) {
-        match self.index(&facts.name) {
-            Ok(index) => self.nodes[index].facts = facts,
-            Err(index) => self.nodes.insert(index, NodeEntry::new(facts)),
-        }
-    }
-
-    /// Takes a node away, with its pods.
-    pub fn remove_node(&mut self, name: &str) {
-        if let Ok(index) = self.index(name) {
-            let entry = self.nodes.remove(index);
-            for pod in entry.pods {
-                self.count_claims(&pod, |users| users.saturating_sub(1));
-            }
-        }
-    }
-
-    /// Puts a running pod on the node called `name`; nothing happens if there is no such node.
-    pub fn add_pod(&mut self, name: &str, pod: Arc<PodFacts>) {
-        let Ok(index) = self.index(name) else {
+        let place = self.place_of(&facts.name);
+        let entry = self.entry_mut(place);
+        if entry.presence == Presence::Here && entry.facts == facts {
             return;
-        };
-        self.count_claims(&pod, |users| users + 1);
-        self.nodes[index].add(pod);
+        }
+        entry.facts = facts;
+        entry.presence = Presence::Here;
+        self.revision += 1;
+    }
+
+    /// Gives the node called `name` its CSI drivers.
+    pub fn set_drivers(&mut self, name: &str, drivers: Option<Arc<NodeDrivers>>) {
+        let place = self.place_of(name);
+        self.entry_mut(place).drivers = drivers;
+    }
+
+    /// Promises a pod a place on the node called `name`, as preemption does.
+    pub fn nominate(&mut self, name: &str, pod: Arc<PodFacts>) {
+        let place = self.place_of(name);
+        self.entry_mut(place).nominated.push(pod);
+    }
+
+    /// Takes the promise to the pod with this UID back.
+    pub fn unnominate(&mut self, name: &str, uid: &str) {
+        let place = self.place_of(name);
+        self.entry_mut(place).nominated.retain(|pod| pod.uid != uid);
+    }
+
+    /// Takes a node away. Its pods stay with it for as long as they are not taken away themselves.
+    pub fn remove_node(&mut self, name: &str) {
+        if self.node(name).is_some() {
+            let place = self.place_of(name);
+            self.entry_mut(place).presence = Presence::Gone;
+            self.revision += 1;
+        }
+    }
+
+    /// Puts a running pod on the node called `name`.
+    pub fn add_pod(&mut self, name: &str, pod: Arc<PodFacts>) {
+        let place = self.place_of(name);
+        let name = self.entry(place).facts.name.clone();
+        self.change_users(&pod, |users| users.push(name.clone()));
+        if !pod.anti_affinity.is_empty() {
+            Arc::make_mut(&mut self.with_anti_affinity).insert(name);
+        }
+        self.entry_mut(place).add(pod);
     }
 
     /// Takes the pod with this UID off the node called `name`.
     pub fn remove_pod(&mut self, name: &str, uid: &str) {
-        let Ok(index) = self.index(name) else {
-            return;
-        };
-        if let Some(pod) = self.nodes[index].remove(uid) {
-            self.count_claims(&pod, |users| users.saturating_sub(1));
+        let place = self.place_of(name);
+        let entry = self.entry_mut(place);
+        let Some(pod) = entry.remove(uid) else { return };
+        let is_last = !pod.anti_affinity.is_empty() && entry.with_anti_affinity == 0;
+        if is_last {
+            Arc::make_mut(&mut self.with_anti_affinity).remove(name);
         }
+        self.change_users(&pod, |users| {
+            if let Some(index) = users.iter().position(|user| *user == name) {
+                users.swap_remove(index);
+            }
+        });
     }
 
     /// Whether a running pod uses the claim by its name.
     #[must_use]
     pub fn is_claim_used(&self, key: &ClaimKey) -> bool {
-        self.claim_users.contains_key(key)
+        let users = self.claim_users.get(key);
+        users.is_some_and(|users| users.iter().any(|name| self.node(name).is_some()))
     }
 
     /// The names of the namespaces whose labels pass.
@@ -177,12 +232,34 @@ impl Cluster {
         chosen.map(|(name, _)| name.clone()).collect()
     }
 
-    fn index(&self, name: &str) -> Result<usize, usize> {
-        self.nodes
-            .binary_search_by(|entry| entry.facts.name.as_str().cmp(name))
+    fn entry(&self, place: usize) -> &NodeEntry {
+        self.entries.get(place).expect("places are of entries")
     }
 
-    fn count_claims(&mut self, pod: &PodFacts, change: impl Fn(usize) -> usize) {
+    fn entry_mut(&mut self, place: usize) -> &mut NodeEntry {
+        let entry = self.entries.get_mut(place);
+        Arc::make_mut(entry.expect("places are of entries"))
+    }
+
+    /// The place of a node, which may have yet to be seen.
+    fn place_of(&mut self, name: &str) -> usize {
+        if let Some(&place) = self.places.get(name) {
+            return place;
+        }
+        let facts = NodeFacts {
+            name: Text::from(name),
+            ..NodeFacts::default()
+        };
+        let entry = NodeEntry {
+            presence: Presence::Gone,
+            ..NodeEntry::new(Arc::new(facts))
+        };
+        let place = self.entries.push(Arc::new(entry));
+        Arc::make_mut(&mut self.places).insert(Text::from(name), place);
+        place
+    }
+
+    fn change_users(&mut self, pod: &PodFacts, change: impl Fn(&mut Vec<Text>)) {
         for volume in &pod.volumes {
             let PodVolume::Claim { name } = volume else {
                 continue;
@@ -191,11 +268,11 @@ impl Cluster {
                 namespace: pod.namespace.clone(),
                 name: name.clone(),
             };
-            let users = change(self.claim_users.get(&key).copied().unwrap_or(0));
-            if users == 0 {
-                self.claim_users.remove(&key);
-            } else {
-                self.claim_users.insert(key, users);
+            let all = Arc::make_mut(&mut self.claim_users);
+            let users = all.entry(key.clone()).or_default();
+            change(users);
+            if users.is_empty() {
+                all.remove(&key);
             }
         }
     }

@@ -101,11 +101,13 @@ fn prepare<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
         apart_for_others: Domains::default(),
     };
     let has_terms = !ready.affinity.is_empty() || !ready.anti_affinity.is_empty();
-    for node in cluster.nodes() {
+    for node in cluster.nodes_with_anti_affinity() {
         for other in node.pods_with_anti_affinity() {
             ready.change_for_others(other, &node.facts, 1);
         }
-        if has_terms {
+    }
+    if has_terms {
+        for node in cluster.nodes() {
             for other in node.pods() {
                 ready.change(other, &node.facts, 1);
             }

@@ -3,6 +3,8 @@
 //! Invariant: there are three answers, as in kube-scheduler: it fits, it is refused, or the question
 //! could not be answered. Not here: what a person reads; texts are made of these where they are shown.
 
+use std::fmt::{self, Display, Formatter};
+
 use super::facts::Text;
 use super::facts::pod::HostPort;
 use super::facts::storage::ClaimKey;
@@ -103,6 +105,54 @@ pub enum Reason {
     ClaimLeftOver,
     /// The node lacks a declared feature that the pod needs.
     FeatureMissing { feature: Text },
+}
+
+impl Display for Reason {
+    /// What keeps the pod out, as it is said of a node, in the manner of kube-scheduler.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NodeName => f.write_str("the pod is for another node"),
+            Self::Cordoned => f.write_str("the node is unschedulable"),
+            Self::Taint(taint) => write!(f, "untolerated taint {taint}"),
+            Self::NodeAffinity => f.write_str("node affinity or selector doesn't match"),
+            Self::NamesConflict => f.write_str("node affinity names nodes that can't be one"),
+            Self::NotNamed => f.write_str("the node is not among those that the pod can use"),
+            Self::PortTaken(port) => write!(f, "host port {} is taken", port.port),
+            Self::Short(shortages) => {
+                for (at, short) in shortages.iter().enumerate() {
+                    let comma = if at == 0 { "" } else { ", " };
+                    write!(f, "{comma}too few {}", short.resource)?;
+                }
+                Ok(())
+            }
+            Self::DiskInUse => f.write_str("a disk is in use here"),
+            Self::ClaimInUse => f.write_str("a volume claim for one pod at a time is in use"),
+            Self::VolumeLimit { driver, .. } => write!(f, "no more volumes of {driver} fit"),
+            Self::DriverMissing { driver } => write!(f, "CSI driver {driver} is missing"),
+            Self::ClaimMissing(key) => write!(f, "claim {key} doesn't exist"),
+            Self::ClaimLost(key) => write!(f, "claim {key} has lost its volume"),
+            Self::ClaimTerminating(key) => write!(f, "claim {key} is being deleted"),
+            Self::ClaimOfAnother(key) => write!(f, "claim {key} is another pod's"),
+            Self::ClaimUnbound(key) => write!(f, "claim {key} has no volume yet"),
+            Self::ClaimWithoutClass(key) => write!(f, "claim {key} names no class"),
+            Self::ClassMissing { class } => write!(f, "class {class} doesn't exist"),
+            Self::VolumeMissing { volume } => write!(f, "volume {volume} doesn't exist"),
+            Self::VolumeElsewhere { volume } => write!(f, "volume {volume} can't be reached"),
+            Self::NoVolume(key) => write!(f, "no volume for claim {key} can be had"),
+            Self::NoStorage(key) => write!(f, "no storage is left for claim {key}"),
+            Self::Zone { key } => write!(f, "a volume is in another {key}"),
+            Self::SpreadLabelMissing { key } => write!(f, "label {key} is missing for spreading"),
+            Self::Spread { key, .. } => write!(f, "too many like it in one {key}"),
+            Self::Affinity => f.write_str("pod affinity doesn't match"),
+            Self::AntiAffinity => f.write_str("pod anti-affinity keeps it away"),
+            Self::AntiAffinityOfOthers => f.write_str("anti-affinity of others keeps it away"),
+            Self::NoDevices => f.write_str("devices for its claims can't be had"),
+            Self::PoolInvalid => f.write_str("a pool of devices contradicts itself"),
+            Self::DevicesElsewhere => f.write_str("its devices are for other nodes"),
+            Self::ClaimLeftOver => f.write_str("a device claim of an earlier attempt is left over"),
+            Self::FeatureMissing { feature } => write!(f, "feature {feature} is missing"),
+        }
+    }
 }
 
 /// A refusal by one filter.

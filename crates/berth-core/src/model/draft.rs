@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::filter;
 use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId, UserId, VmId};
 use crate::limits;
 use crate::model::catalog::Catalog;
 use crate::model::gang::Gang;
 use crate::model::gpu::{GpuGrant, GpuHealth, GpuMode};
-use crate::model::node::{Node, Placement, Readiness, Shape};
-use crate::model::pod::{Phase, Pod, PodSpec};
+use crate::model::node::{Node, Origin, Placement, Readiness, Shape};
+use crate::model::pod::{Facts, FactsKind, Phase, Pod, PodSpec};
 use crate::model::queue::{Queue, QueueSpec};
-use crate::model::request::Request;
 use crate::model::snapshot::{Alike, GroupKey, PodSlot, Snapshot};
 use crate::model::vm::Vm;
 use crate::quota::{self, Account, Charge, Meter, Quota, Usage};
@@ -112,6 +112,12 @@ impl Draft {
         Arc::make_mut(&mut self.snapshot.catalog)
     }
 
+    /// The cluster as Kubernetes' filters see it, for a feed to keep up with. Pods of the draft are
+    /// put there and taken away by the draft itself.
+    pub fn facts_mut(&mut self) -> &mut filter::cluster::Cluster {
+        &mut self.snapshot.facts
+    }
+
     /// Adds an empty node.
     ///
     /// # Errors
@@ -140,6 +146,43 @@ impl Draft {
     /// lost evicts them.
     pub fn set_readiness(&mut self, node: NodeId, readiness: Readiness) {
         self.node_mut(node).state.readiness = readiness;
+    }
+
+    /// Gives a node another shape: a kubelet has found other devices, or an administrator has moved
+    /// a limit. What is placed stays and is charged for what is left of it.
+    ///
+    /// # Errors
+    /// If the node would be larger than the bounds.
+    pub fn reshape(&mut self, id: NodeId, spec: NodeSpec, now: Time) -> Result<(), Refused> {
+        bounded(
+            "GPUs of one node",
+            spec.shape.gpus().len(),
+            limits::GPUS_PER_NODE_MAX,
+        )?;
+        let interned = self.catalog_mut().intern_shape(spec.shape);
+        let before = self.charges_on(id);
+        let node = self.node_mut(id);
+        node.reshape(interned, &spec.gpu_modes);
+        node.gpu_uuids = spec.gpu_uuids;
+        let after = self.charges_on(id);
+        for ((queue, before), (_, mut after)) in before.into_iter().zip(after) {
+            for (after, before) in after.iter_mut().zip(before) {
+                *after -= before;
+            }
+            self.charge_queues(queue, &after, now);
+        }
+        Ok(())
+    }
+
+    /// What is charged for each placement on a node, in their order.
+    fn charges_on(&self, id: NodeId) -> Vec<(QueueId, Charge)> {
+        let node = self.node(id);
+        let charge = |placement: &Placement| {
+            let pod = self.pod(placement.pod);
+            let spec = &pod.expect("what is placed is in the snapshot").spec;
+            (spec.queue, self.charge(spec, node, placement))
+        };
+        node.placements.iter().map(charge).collect()
     }
 
     /// Sets the health of a GPU and returns what it was; `None` if there is no such GPU.
@@ -266,6 +309,22 @@ impl Draft {
         Ok(GangId::at(self.snapshot.gangs.push(Arc::new(gang))))
     }
 
+    /// Sets how many members a gang needs to start.
+    ///
+    /// # Errors
+    /// If the gang would be larger than its bound.
+    pub fn set_gang_members_min(&mut self, id: GangId, members_min: u32) -> Result<(), Refused> {
+        bounded(
+            "members of one gang",
+            members_min as usize,
+            limits::GANG_MEMBERS_MAX,
+        )?;
+        let gang = Arc::make_mut(self.gang_slot(id));
+        gang.members_min = members_min.max(1);
+        self.note_stranded(id);
+        Ok(())
+    }
+
     /// Adds a virtual machine.
     pub fn add_vm(&mut self, vm: Vm) -> VmId {
         VmId::at(self.snapshot.vms.push(Arc::new(vm)))
@@ -343,44 +402,72 @@ impl Draft {
         if pod.node().is_some() {
             return Err(Refused::AlreadyBound);
         }
-        let request = *self.catalog.task(pod.spec.task);
+        let request = self.catalog.task(pod.spec.task);
         let target = self.nodes.get(node.index()).ok_or(Refused::NoLongerFits)?;
-        if !fit::grant_fits(&request, &grant, target) {
+        if !fit::grant_fits(request, &grant, target) {
             return Err(Refused::NoLongerFits);
         }
-        self.place(id, node, request, grant, now);
-        let slot = self
-            .slot_mut(id)
-            .pod
-            .as_mut()
-            .expect("the pod was just seen");
-        let pod = Arc::make_mut(slot);
-        pod.phase = Phase::Bound { node, since: now };
+        self.place(id, node, grant, Origin::Decided, now);
+        self.mark_bound(id, node, now);
+        Ok(())
+    }
+
+    /// Notes that a waiting pod has been found on a node, since `since`, whoever put it there. It is
+    /// charged whether it fits or not; a grant that doesn't fit is none.
+    ///
+    /// # Errors
+    /// If the pod has gone or is bound.
+    pub fn adopt(
+        &mut self,
+        id: PodId,
+        node: NodeId,
+        grant: GpuGrant,
+        since: Time,
+        now: Time,
+    ) -> Result<(), Refused> {
+        let pod = self.pod(id).ok_or(Refused::PodGone)?;
+        if pod.node().is_some() {
+            return Err(Refused::AlreadyBound);
+        }
+        let request = self.catalog.task(pod.spec.task);
+        let fits = fit::gpu_grant_fits(request, &grant, self.node(node));
+        let grant = if fits { grant } else { GpuGrant::None };
+        self.place(id, node, grant, Origin::Found, now);
+        self.mark_bound(id, node, since);
+        Ok(())
+    }
+
+    fn mark_bound(&mut self, id: PodId, node: NodeId, since: Time) {
+        let slot = self.slot_mut(id).pod.as_mut();
+        let pod = Arc::make_mut(slot.expect("the pod was just seen"));
+        pod.phase = Phase::Bound { node, since };
         let spec = pod.spec.clone();
         self.dequeue(&spec);
         self.count_bound(&spec, 1);
-        Ok(())
     }
 
     /// Charges a waiting pod's place to the node and the queues and leaves the pod's own record as
     /// it is: all that a cycle needs to know while it decides on the next pod, at a cost that
     /// doesn't grow with the number of pods. For drafts that are dropped afterwards.
     pub(crate) fn reserve(&mut self, id: PodId, node: NodeId, grant: GpuGrant, now: Time) {
-        let pod = self.pod(id).expect("the cycle decides on what waits");
-        let request = *self.catalog.task(pod.spec.task);
-        self.place(id, node, request, grant, now);
+        self.place(id, node, grant, Origin::Decided, now);
     }
 
     /// Charges a pod's place to the node and the queues.
-    fn place(&mut self, id: PodId, node: NodeId, request: Request, grant: GpuGrant, now: Time) {
+    fn place(&mut self, id: PodId, node: NodeId, grant: GpuGrant, origin: Origin, now: Time) {
+        let pod = self.pod(id).expect("the caller has seen it");
         let placement = Placement {
             pod: id,
-            request,
+            request: *self.catalog.task(pod.spec.task),
             grant,
+            origin,
         };
-        let pod = self.pod(id).expect("the caller has seen it");
         let charge = self.charge(&pod.spec, self.node(node), &placement);
-        let queue = pod.spec.queue;
+        let (queue, facts) = (pod.spec.queue, pod.spec.facts.clone());
+        if let Some(facts) = facts {
+            let name = Arc::clone(&self.node(node).name);
+            self.facts_mut().add_pod(&name, Arc::clone(facts.pod()));
+        }
         self.node_mut(node).charge(placement);
         self.charge_queues(queue, &charge, now);
     }
@@ -423,6 +510,10 @@ impl Draft {
                     queue: spec.queue,
                     task: spec.task,
                     carrier: spec.carrier(),
+                    kind: spec
+                        .facts
+                        .as_ref()
+                        .map_or_else(FactsKind::default, Facts::kind),
                 },
             ),
         };
@@ -476,6 +567,10 @@ impl Draft {
             .node_mut(node)
             .release(id)
             .expect("a bound pod has a placement");
+        if let Some(facts) = &spec.facts {
+            let name = Arc::clone(&self.node(node).name);
+            self.facts_mut().remove_pod(&name, &facts.pod().uid);
+        }
         self.count_bound(spec, -1);
         let mut charge = self.charge(spec, self.node(node), &placement);
         for amount in &mut charge {
@@ -499,7 +594,12 @@ impl Draft {
         let Some(id) = spec.gang else { return };
         let gang = Arc::make_mut(self.gang_slot(id));
         gang.bound = gang.bound.checked_add_signed(by).expect("counts balance");
-        let is_stranded = gang.is_stranded();
+        self.note_stranded(id);
+    }
+
+    /// Keeps the list of stranded gangs in step with a gang that has changed.
+    fn note_stranded(&mut self, id: GangId) {
+        let is_stranded = self.gang(id).is_stranded();
         if is_stranded != self.stranded.contains(&id) {
             let stranded = Arc::make_mut(&mut self.snapshot.stranded);
             if is_stranded {

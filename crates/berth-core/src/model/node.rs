@@ -81,12 +81,24 @@ pub struct NodeState {
     pub free_cpu: MilliCpu,
     /// Host memory that no pod holds.
     pub free_memory: Bytes,
-    /// Pods that the kubelet would still accept.
-    pub free_pod_slots: u32,
+    /// Pods that the kubelet would still accept; below zero where more run than the kubelet says that it accepts.
+    pub free_pod_slots: i32,
     /// One state a GPU, in index order.
     pub gpus: Vec<GpuState>,
     /// Pods that hold GPU, by size class.
     pub gpu_pods: [u16; GpuSizeClass::COUNT],
+}
+
+/// How Berth came to know of a placement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// It was decided for the node as it is: it fits.
+    #[default]
+    Decided,
+    /// It was found there, placed by others or before the node became what it is now, and may be
+    /// more than the node has.
+    Found,
 }
 
 /// One pod on a node with what it holds there. Releasing gives back exactly these amounts, whatever
@@ -99,6 +111,8 @@ pub struct Placement {
     pub request: Request,
     /// The GPUs or parts of them that it holds.
     pub grant: GpuGrant,
+    /// How it came to be there.
+    pub origin: Origin,
 }
 
 /// A node of the cluster.
@@ -131,7 +145,7 @@ impl Shape {
             readiness: Readiness::Ready,
             free_cpu: self.cpu,
             free_memory: self.memory,
-            free_pod_slots: self.pod_slots,
+            free_pod_slots: i32::try_from(self.pod_slots).unwrap_or(i32::MAX),
             gpus: gpus
                 .map(|(spec, &mode)| GpuState::empty(spec, mode))
                 .collect(),
@@ -206,6 +220,26 @@ impl Node {
     pub fn set_gpu_health(&mut self, index: usize, health: GpuHealth) -> Option<GpuHealth> {
         let gpu = self.state.gpus.get_mut(index)?;
         Some(std::mem::replace(&mut gpu.health, health))
+    }
+
+    /// Gives the node another shape. What is placed stays, as far as its GPUs are still there; the
+    /// rest of a grant is no more.
+    pub(crate) fn reshape(&mut self, (shape_id, shape): (ShapeId, Arc<Shape>), modes: &[GpuMode]) {
+        let mut state = shape.empty_state(modes);
+        state.readiness = self.state.readiness;
+        for (gpu, before) in state.gpus.iter_mut().zip(&self.state.gpus) {
+            gpu.health = before.health;
+        }
+        self.state = state;
+        (self.shape_id, self.shape) = (shape_id, shape);
+        for mut placement in std::mem::take(&mut self.placements) {
+            let is_left = |index| index < self.state.gpus.len();
+            if !placement.grant.gpus().iter().all(is_left) {
+                placement.grant = GpuGrant::None;
+            }
+            placement.origin = Origin::Found;
+            self.charge(placement);
+        }
     }
 
     /// Works out anew what is free on GPU `index` from the placements that remain: a card that a

@@ -3,10 +3,13 @@
 //! Invariant: a pod is bound exactly when one node has a placement for it. Not here: containers and
 //! images; the core decides on amounts.
 
+use std::hash::Hasher;
 use std::sync::Arc;
 
+use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
+use crate::filter::facts::pod::PodFacts;
 use crate::id::{GangId, NodeId, QueueId, TaskTypeId, UserId, VmId};
 use crate::model::snapshot::Carrier;
 use crate::time::Time;
@@ -21,6 +24,17 @@ pub enum Preempts {
     Never,
     /// That of work of lower priority.
     LowerPriority,
+}
+
+/// Whether a pod may lose its place to other work at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tenure {
+    /// It may, by the rules.
+    #[default]
+    Evictable,
+    /// Never: another scheduler put it there, or it belongs to the node.
+    Permanent,
 }
 
 /// What a feed knows of a pod when it appears.
@@ -38,13 +52,33 @@ pub struct PodSpec {
     pub priority: i32,
     /// Whose place it may take for that.
     pub preempts: Preempts,
+    /// Whether it may lose its own.
+    pub tenure: Tenure,
     /// When it was submitted.
     pub created: Time,
     /// The gang that it starts with, if any.
     pub gang: Option<GangId>,
     /// The virtual machine that it carries, if any.
     pub vm: Option<VmId>,
+    /// What Kubernetes' filters know of it; `None` where no Kubernetes stands behind it, and then no
+    /// filter is asked.
+    #[serde(skip)]
+    pub facts: Option<Facts>,
 }
+
+/// What Kubernetes' filters know of a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    pod: Arc<PodFacts>,
+    kind: FactsKind,
+}
+
+/// What pods have in common that are the same to every filter: a digest of their facts but for who
+/// they are. Two kinds that should share a digest would wait as one, and lose no more than time by
+/// that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[serde(transparent)]
+pub struct FactsKind(u64);
 
 /// Where a pod is in its life. Pods that have ended are no longer in the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +107,29 @@ pub struct Pod {
     pub phase: Phase,
     /// How often it has lost its place.
     pub evictions: u32,
+}
+
+impl Facts {
+    /// Facts of a pod.
+    #[must_use]
+    pub fn new(pod: Arc<PodFacts>) -> Self {
+        let mut hasher = FxHasher::default();
+        pod.hash_kind(&mut hasher);
+        let kind = FactsKind(hasher.finish());
+        Self { pod, kind }
+    }
+
+    /// The facts.
+    #[must_use]
+    pub fn pod(&self) -> &Arc<PodFacts> {
+        &self.pod
+    }
+
+    /// What the pod has in common with others.
+    #[must_use]
+    pub fn kind(&self) -> FactsKind {
+        self.kind
+    }
 }
 
 impl PodSpec {

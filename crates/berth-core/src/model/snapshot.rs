@@ -11,11 +11,12 @@ use serde::Serialize;
 
 use crate::amount::GpuUnits;
 use crate::cow::CowVec;
+use crate::filter;
 use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId, UserId, VmId};
 use crate::model::catalog::Catalog;
 use crate::model::gang::Gang;
 use crate::model::node::Node;
-use crate::model::pod::Pod;
+use crate::model::pod::{FactsKind, Pod};
 use crate::model::queue::Queue;
 use crate::model::vm::Vm;
 use crate::quota::{self, Beside, Blocked, DEFAULT_HALF_LIFE, Meters, Usage};
@@ -46,7 +47,7 @@ pub enum Carrier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Alike {
-    /// The same request, charged to the same queue.
+    /// The same request, charged to the same queue, and the same to every filter.
     Task {
         /// The queue.
         queue: QueueId,
@@ -54,6 +55,8 @@ pub enum Alike {
         task: TaskTypeId,
         /// What carries it.
         carrier: Carrier,
+        /// What filters see of it.
+        kind: FactsKind,
     },
     /// The same gang.
     Gang {
@@ -94,6 +97,8 @@ pub struct Snapshot {
     pub(crate) users: CowVec<Arc<str>>,
     /// Pods that have ever been submitted, by task type.
     pub(crate) arrivals: Arc<Vec<u64>>,
+    /// What Kubernetes' filters look at.
+    pub(crate) facts: filter::cluster::Cluster,
 }
 
 impl Default for Snapshot {
@@ -114,6 +119,7 @@ impl Default for Snapshot {
             half_life: DEFAULT_HALF_LIFE,
             users: CowVec::new(),
             arrivals: Arc::default(),
+            facts: filter::cluster::Cluster::default(),
         }
     }
 }
@@ -129,6 +135,12 @@ impl Snapshot {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// The cluster as Kubernetes' filters see it; empty where no Kubernetes stands behind it.
+    #[must_use]
+    pub fn facts(&self) -> &filter::cluster::Cluster {
+        &self.facts
     }
 
     /// The node table; an id is its index.

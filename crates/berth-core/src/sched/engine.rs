@@ -21,6 +21,7 @@ use crate::quota::{Beside, Blocked, Meter};
 use crate::sched::decisions::{Bind, Decisions, Evict, EvictCause};
 use crate::sched::explain::Hindrance;
 use crate::sched::fit;
+use crate::sched::gate::Gate;
 use crate::sched::index::ScoreIndex;
 use crate::sched::policy::{Learned, Place, Policy, Selection};
 use crate::sched::profile::{Effort, Profile};
@@ -284,8 +285,11 @@ impl Engine {
         stream: &mut Stream,
     ) -> Option<GpuGrant> {
         let (catalog, target) = (draft.catalog(), draft.node(node));
-        let request = catalog.task(draft.pod(pod)?.spec.task);
-        if !fit::fits(catalog, request, &target.shape, &target.state) {
+        let spec = &draft.pod(pod)?.spec;
+        let request = catalog.task(spec.task);
+        let gate = Gate::new(draft.facts(), spec.facts.as_ref());
+        if !fit::fits(catalog, request, &target.shape, &target.state) || !gate.lets_in(draft, node)
+        {
             return None;
         }
         let place = Place {
@@ -351,18 +355,18 @@ impl Engine {
             .expect("a waiting pod is in the snapshot")
             .spec;
         let barred = quota_allows(draft, spec)?;
+        let gate = Gate::new(draft.facts(), spec.facts.as_ref());
         self.index.sync(draft);
-        let node = match barred {
-            Some(Barred { models, why }) => {
-                let policy = &mut *self.policy;
-                let open = |id| !has_any(draft.node(id), models);
-                let node = self.index.best_where(draft, spec.task, policy, open);
-                node.ok_or(why)?
-            }
-            None => {
-                let node = self.choose(draft, spec.task, stream);
-                node.ok_or(Hindrance::NoNode)?
-            }
+        let node = if gate.is_open() && barred.is_none() {
+            let node = self.choose(draft, spec.task, stream);
+            node.ok_or(Hindrance::NoNode)?
+        } else {
+            let models = barred
+                .as_ref()
+                .map_or(ModelSet::NONE, |barred| barred.models);
+            let open = |id| !has_any(draft.node(id), models) && gate.lets_in(draft, id);
+            let node = self.choose_where(draft, spec.task, open, stream);
+            node.ok_or(barred.map_or(Hindrance::NoNode, |barred| barred.why))?
         };
         let (catalog, target) = (draft.catalog(), draft.node(node));
         let request = catalog.task(spec.task);
@@ -385,11 +389,25 @@ impl Engine {
             Selection::HighestScore => self.index.best(draft, task, &mut *self.policy),
             Selection::UniformDraw => {
                 let fitting = self.index.fitting(draft, task, &mut *self.policy);
-                if fitting.is_empty() {
-                    return None;
-                }
-                let drawn = stream.below(fitting.len() as u64);
-                Some(fitting[usize::try_from(drawn).expect("below the length of a vector")])
+                draw(&fitting, stream)
+            }
+        }
+    }
+
+    /// As [`Self::choose`], among the nodes that are `open`.
+    fn choose_where(
+        &mut self,
+        draft: &Snapshot,
+        task: TaskTypeId,
+        open: impl Fn(NodeId) -> bool,
+        stream: &mut Stream,
+    ) -> Option<NodeId> {
+        match self.profile.policy.selection {
+            Selection::HighestScore => self.index.best_where(draft, task, &mut *self.policy, open),
+            Selection::UniformDraw => {
+                let mut fitting = self.index.fitting(draft, task, &mut *self.policy);
+                fitting.retain(|&id| open(id));
+                draw(&fitting, stream)
             }
         }
     }
@@ -486,6 +504,15 @@ impl Engine {
         }
         mended
     }
+}
+
+/// One of the nodes, each as likely as the other.
+fn draw(nodes: &[NodeId], stream: &mut Stream) -> Option<NodeId> {
+    if nodes.is_empty() {
+        return None;
+    }
+    let drawn = stream.below(nodes.len() as u64);
+    Some(nodes[usize::try_from(drawn).expect("below the length of a vector")])
 }
 
 fn gang_key(draft: &Snapshot, gang: GangId) -> GroupKey {

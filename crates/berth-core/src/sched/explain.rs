@@ -5,10 +5,12 @@
 //! Invariant: each node counts under exactly one [`Obstacle`], structural before capacity, so the
 //! counts sum to the number of nodes.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::amount::GpuUnits;
-use crate::id::QueueId;
+use crate::id::{NodeId, QueueId};
 use crate::model::catalog::Catalog;
 use crate::model::gpu::{GpuHealth, GpuState};
 use crate::model::node::{Node, NodeState, Readiness, Shape};
@@ -16,6 +18,7 @@ use crate::model::request::{GpuRequest, Request};
 use crate::model::snapshot::{Alike, GroupKey, Snapshot};
 use crate::quota::Blocked;
 use crate::sched::fit;
+use crate::sched::gate::{Gate, Opening};
 
 /// What keeps the oldest pod of a group from starting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -92,6 +95,9 @@ pub enum Reason {
     GangNoRoom,
     /// Enough GPU is free on some node in total, but not on one card, or not in whole cards.
     Fragmented,
+    /// No node that would do passes the rules of the pod or of others: selectors, taints, affinity,
+    /// spread, ports, volumes, devices.
+    NodeRules,
     /// No node with enough free GPU has the CPU, memory or pod slots beside it.
     HostFull,
     /// The GPUs that would do are taken.
@@ -142,7 +148,7 @@ impl From<Blocked> for Hindrance {
 
 impl Reason {
     /// Every reason, in order of precedence.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::ExceedsMaxQuota,
         Self::NeverFits,
         Self::NoMatchingGpu,
@@ -155,6 +161,7 @@ impl Reason {
         Self::GangNoRoom,
         Self::GpuUnhealthy,
         Self::NodeNotReady,
+        Self::NodeRules,
         Self::Fragmented,
         Self::HostFull,
         Self::GpuBusy,
@@ -176,6 +183,7 @@ impl Reason {
             Self::Evicted => "Evicted",
             Self::GangIncomplete => "GangIncomplete",
             Self::GangNoRoom => "GangNoRoom",
+            Self::NodeRules => "NodeRules",
             Self::Fragmented => "Fragmented",
             Self::HostFull => "HostFull",
             Self::GpuBusy => "GpuBusy",
@@ -220,6 +228,10 @@ impl Reason {
             Self::Fragmented => {
                 "Enough GPU is free in total but in pieces: a smaller share may start now."
             }
+            Self::NodeRules => {
+                "Every node that has room is ruled out by what the pod asks of nodes, or others of it: \
+                 the counts beside this say by what."
+            }
             Self::HostFull => {
                 "GPU is free, but not the CPU or memory beside it: ask for less of these."
             }
@@ -252,11 +264,13 @@ pub enum Obstacle {
     Memory,
     /// It runs as many pods as the kubelet accepts.
     PodSlots,
+    /// It has room, and a rule of Kubernetes keeps the pod out.
+    Rules,
 }
 
 impl Obstacle {
     /// Every obstacle, in order of precedence.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::TooSmall,
         Self::Model,
         Self::Mode,
@@ -267,6 +281,7 @@ impl Obstacle {
         Self::Cpu,
         Self::Memory,
         Self::PodSlots,
+        Self::Rules,
     ];
 }
 
@@ -279,6 +294,8 @@ pub struct Explanation {
     pub hindrance: Hindrance,
     /// Nodes by what stands in the way there; obstacles without nodes are left out.
     pub nodes: Vec<(Obstacle, u32)>,
+    /// Nodes with room by the rule of Kubernetes that keeps the pod out, in kube-scheduler's words.
+    pub rules: Vec<(String, u32)>,
     /// The most free compute on any one healthy card that would do, on nodes that take work.
     pub largest_free: GpuUnits,
     /// Free compute on all such cards.
@@ -289,32 +306,34 @@ pub struct Explanation {
 #[must_use]
 pub fn explain(snapshot: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Explanation {
     let catalog = snapshot.catalog();
+    let pending = snapshot.pending();
+    let oldest = pending.get(key).and_then(|group| group.values().next());
+    let oldest = oldest.and_then(|&pod| snapshot.pod(pod));
     let task = match key.alike {
         Alike::Task { task, .. } => Some(task),
-        Alike::Gang { .. } => {
-            let oldest = snapshot
-                .pending()
-                .get(key)
-                .and_then(|group| group.values().next());
-            oldest
-                .and_then(|&pod| snapshot.pod(pod))
-                .map(|pod| pod.spec.task)
-        }
+        Alike::Gang { .. } => oldest.map(|pod| pod.spec.task),
     };
     let Some(request) = task.map(|task| *catalog.task(task)) else {
         return Explanation {
             reason: Reason::GangIncomplete,
             hindrance,
             nodes: Vec::new(),
+            rules: Vec::new(),
             largest_free: GpuUnits::ZERO,
             total_free: GpuUnits::ZERO,
         };
     };
+    let facts = oldest.and_then(|pod| pod.spec.facts.as_ref());
+    let gate = Gate::new(snapshot.facts(), facts);
+    let mut rules: BTreeMap<String, u32> = BTreeMap::new();
     let mut counts = [0u32; Obstacle::ALL.len()];
     let (mut largest_free, mut total_free) = (GpuUnits::ZERO, GpuUnits::ZERO);
-    for node in snapshot.nodes().iter() {
+    for (at, node) in snapshot.nodes().iter().enumerate() {
         if let Some(obstacle) = obstacle(catalog, &request, node) {
             counts[obstacle as usize] += 1;
+        } else if let Some(rule) = rule_against(&gate, snapshot, NodeId::at(at)) {
+            counts[Obstacle::Rules as usize] += 1;
+            *rules.entry(rule).or_default() += 1;
         }
         let is_open = node.state.readiness == Readiness::Ready;
         for (spec, gpu) in node.shape.gpus().iter().zip(&node.state.gpus) {
@@ -334,8 +353,20 @@ pub fn explain(snapshot: &Snapshot, key: &GroupKey, hindrance: Hindrance) -> Exp
         reason,
         hindrance,
         nodes,
+        rules: rules.into_iter().collect(),
         largest_free,
         total_free,
+    }
+}
+
+/// The rule that keeps the pod off a node with room for it.
+fn rule_against(gate: &Gate<'_>, snapshot: &Snapshot, node: NodeId) -> Option<String> {
+    match gate.ask(snapshot, node) {
+        Opening::Open => None,
+        Opening::AfterOthers(shut) | Opening::Shut(shut) => Some(match shut.reason {
+            Some(reason) => reason.to_string(),
+            None => format!("{} can't be answered", shut.filter),
+        }),
     }
 }
 
@@ -415,7 +446,7 @@ fn host_obstacle(request: &Request, state: &NodeState) -> Option<Obstacle> {
         Some(Obstacle::Cpu)
     } else if request.memory > state.free_memory {
         Some(Obstacle::Memory)
-    } else if state.free_pod_slots == 0 {
+    } else if state.free_pod_slots <= 0 {
         Some(Obstacle::PodSlots)
     } else {
         None
@@ -441,6 +472,7 @@ fn reason_for(
     let capacity = [
         (nodes(&[Obstacle::NotReady]), Reason::NodeNotReady),
         (nodes(&[Obstacle::Unhealthy]), Reason::GpuUnhealthy),
+        (nodes(&[Obstacle::Rules]), Reason::NodeRules),
         (nodes(&[Obstacle::GpuBusy]), Reason::GpuBusy),
         (nodes(&[Obstacle::Fragmented]), Reason::Fragmented),
         (

@@ -3,11 +3,13 @@
 //! Invariant: [`fits`] is true exactly when some grant passes [`grant_fits`]; the property test
 //! below holds the two together. Not here: what is good (that is a policy's score).
 
-use crate::amount::{Bytes, GpuUnits};
+use crate::amount::{Bytes, GpuUnits, MilliCpu};
+use crate::id::{NodeId, PodId};
 use crate::model::catalog::{Catalog, memory_part};
 use crate::model::gpu::{GpuGrant, GpuHealth, GpuMode, GpuSet, GpuSpec, GpuState, ModelSet};
 use crate::model::node::{Node, NodeState, Readiness, Shape};
 use crate::model::request::{GpuRequest, Request};
+use crate::model::snapshot::Snapshot;
 
 /// Whether `request` fits a node in this state.
 #[must_use]
@@ -19,8 +21,8 @@ pub fn fits(catalog: &Catalog, request: &Request, shape: &Shape, state: &NodeSta
 #[must_use]
 pub fn host_fits(request: &Request, state: &NodeState) -> bool {
     state.readiness == Readiness::Ready
-        && request.cpu <= state.free_cpu
-        && request.memory <= state.free_memory
+        && request.cpu <= state.free_cpu.max(MilliCpu::ZERO)
+        && request.memory <= state.free_memory.max(Bytes::ZERO)
         && state.free_pod_slots > 0
 }
 
@@ -204,6 +206,12 @@ pub fn best_fit_grant(
 /// The last gate before a bind: it trusts nothing about where the grant came from.
 #[must_use]
 pub fn grant_fits(request: &Request, grant: &GpuGrant, node: &Node) -> bool {
+    host_fits(request, &node.state) && gpu_grant_fits(request, grant, node)
+}
+
+/// The part of [`grant_fits`] that is about GPUs.
+#[must_use]
+pub fn gpu_grant_fits(request: &Request, grant: &GpuGrant, node: &Node) -> bool {
     let state = &node.state;
     let card_is_open = |index: usize| {
         let (Some(spec), Some(gpu)) = (node.shape.gpus().get(index), state.gpus.get(index)) else {
@@ -214,8 +222,7 @@ pub fn grant_fits(request: &Request, grant: &GpuGrant, node: &Node) -> bool {
             && request.models.contains(spec.model)
             && card_holds(request, grant, spec, gpu)
     };
-    host_fits(request, state)
-        && grant.gpus().iter().all(card_is_open)
+    grant.gpus().iter().all(card_is_open)
         && match (request.gpu, grant) {
             (GpuRequest::None, GpuGrant::None) => true,
             (
@@ -229,6 +236,21 @@ pub fn grant_fits(request: &Request, grant: &GpuGrant, node: &Node) -> bool {
             }
             _ => false,
         }
+}
+
+/// A grant for a pod that has been found on `node` without one: the first cards that fit, or none.
+#[must_use]
+pub fn gpu_grant_of(snapshot: &Snapshot, pod: PodId, node: NodeId) -> GpuGrant {
+    let (catalog, node) = (snapshot.catalog(), snapshot.node(node));
+    let Some(pod) = snapshot.pod(pod) else {
+        return GpuGrant::None;
+    };
+    let request = catalog.task(pod.spec.task);
+    if gpu_fits(catalog, request, &node.shape, &node.state) {
+        best_fit_grant(catalog, request, &node.shape, &node.state)
+    } else {
+        GpuGrant::None
+    }
 }
 
 fn card_holds(request: &Request, grant: &GpuGrant, spec: &GpuSpec, gpu: &GpuState) -> bool {

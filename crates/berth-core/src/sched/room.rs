@@ -16,12 +16,13 @@ use crate::limits;
 use crate::model::draft::Draft;
 use crate::model::gpu::GpuGrant;
 use crate::model::node::{Node, Readiness};
-use crate::model::pod::{Phase, Pod, PodSpec, Preempts};
+use crate::model::pod::{Facts, FactsKind, Phase, Pod, PodSpec, Preempts, Tenure};
 use crate::model::request::Request;
 use crate::model::snapshot::{Carrier, Snapshot};
 use crate::quota::Beside;
 use crate::sched::decisions::{Evict, EvictCause};
 use crate::sched::fit;
+use crate::sched::gate::Gate;
 use crate::time::{Span, Time};
 
 /// When work may lose its place to other work.
@@ -94,7 +95,7 @@ pub(super) struct Search {
 /// What room for one kind of taker costs, node by node.
 #[derive(Debug)]
 struct Offers {
-    kind: (QueueId, i32, TaskTypeId),
+    kind: (QueueId, i32, TaskTypeId, FactsKind),
     by_cost: BTreeSet<(Cost, Arc<str>, NodeId)>,
 }
 
@@ -165,11 +166,18 @@ impl Search {
         taker: &Taker,
         made: &mut Made,
     ) -> Option<NodeId> {
-        let task = draft.pod(taker.pod)?.spec.task;
-        let request = *draft.catalog().task(task);
+        let spec = &draft.pod(taker.pod)?.spec;
+        let facts = spec.facts.as_ref();
+        let request = *draft.catalog().task(spec.task);
+        let kind = facts.map_or_else(FactsKind::default, Facts::kind);
+        let kind = (taker.queue, taker.priority, spec.task, kind);
         let offers = match self.offers.take() {
-            Some(offers) if offers.kind == (taker.queue, taker.priority, task) => offers,
-            _ => self.all_offers(draft, taker, &request, task),
+            Some(offers) if offers.kind == kind => offers,
+            _ => {
+                let gate = Gate::new(draft.facts(), facts);
+                let by_cost = self.all_offers(draft, taker, &request, &gate);
+                Offers { kind, by_cost }
+            }
         };
         let (node, units, offers) = self.cheapest(draft, taker, &request, offers)?;
         self.offers = Some(offers);
@@ -179,26 +187,25 @@ impl Search {
         Some(node)
     }
 
-    /// What room would cost on each node.
+    /// What room would cost on each node that may let the taker in.
     fn all_offers(
         &mut self,
         draft: &Draft,
         taker: &Taker,
         request: &Request,
-        task: TaskTypeId,
-    ) -> Offers {
+        gate: &Gate<'_>,
+    ) -> BTreeSet<(Cost, Arc<str>, NodeId)> {
         let mut by_cost = BTreeSet::new();
         for (at, node) in draft.nodes().iter().enumerate() {
-            if self.steps == 0 || !could_ever(draft, request, node) {
+            let id = NodeId::at(at);
+            if self.steps == 0 || !could_ever(draft, request, node) || !gate.may_let_in(draft, id) {
                 continue;
             }
-            let id = NodeId::at(at);
             if let Some(units) = self.victims_on(draft, id, taker, request) {
                 by_cost.insert((cost_of(&units), Arc::clone(&node.name), id));
             }
         }
-        let kind = (taker.queue, taker.priority, task);
-        Offers { kind, by_cost }
+        by_cost
     }
 
     /// The cheapest offer that still stands. Offers only become dearer while one taker after the
@@ -368,7 +375,8 @@ impl Search {
     }
 
     fn is_unprotected(&mut self, pod: &Pod) -> Option<()> {
-        if pod.spec.carrier() == Carrier::Machine || pod.evictions >= self.rules.evictions_max {
+        let stays = pod.spec.carrier() == Carrier::Machine || pod.spec.tenure == Tenure::Permanent;
+        if stays || pod.evictions >= self.rules.evictions_max {
             return None;
         }
         let Phase::Bound { since, .. } = pod.phase else {

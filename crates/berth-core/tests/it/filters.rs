@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 const ZONE: &str = "zone";
 
-fn node(index: usize, zone: usize) -> NodeFacts {
+pub(crate) fn node_facts(index: usize, zone: usize) -> NodeFacts {
     let name = Text::from(format!("n{index}"));
     let labels = [
         (Text::from(ZONE), Text::from(format!("z{zone}"))),
@@ -61,7 +61,7 @@ fn constraint((app, is_zone): (u8, bool)) -> SpreadConstraint {
 
 prop_compose! {
     /// A pod with rules about others; at least one, so that every filter listens.
-    fn ruled_pod()(
+    pub(crate) fn ruled_pod()(
         app in 0_u8..3,
         near in proptest::collection::vec((0_u8..3, any::<bool>()), 0..2),
         apart in proptest::collection::vec((0_u8..3, any::<bool>()), 1..3),
@@ -81,7 +81,7 @@ prop_compose! {
 fn cluster(zones: &[usize], pods: &[(usize, PodFacts)]) -> Cluster {
     let mut cluster = Cluster::default();
     for (index, zone) in zones.iter().enumerate() {
-        cluster.set_node(Arc::new(node(index, *zone)));
+        cluster.set_node(Arc::new(node_facts(index, *zone)));
     }
     for (index, (place, pod)) in pods.iter().enumerate() {
         let mut pod = pod.clone();
@@ -95,7 +95,7 @@ fn answers(cluster: &Cluster, pod: &PodFacts) -> Vec<Answer> {
     let Start::Open(check) = start(cluster, pod) else {
         panic!("nothing here refuses all nodes at once");
     };
-    cluster.nodes().iter().map(|node| check.ask(node)).collect()
+    cluster.nodes().map(|node| check.ask(node)).collect()
 }
 
 proptest! {
@@ -114,12 +114,12 @@ proptest! {
         let Start::Open(mut check) = start(&before, &wanted) else {
             panic!("nothing here refuses all nodes at once");
         };
-        let place = before.nodes()[late.0 % zones.len()].clone();
+        let place = before.nodes().nth(late.0 % zones.len()).expect("in range").clone();
         check.add(&late.1, &place);
-        let counted: Vec<Answer> = after.nodes().iter().map(|node| check.ask(node)).collect();
+        let counted: Vec<Answer> = after.nodes().map(|node| check.ask(node)).collect();
         prop_assert_eq!(counted, answers(&after, &wanted));
         check.remove(&late.1, &place);
-        let restored: Vec<Answer> = before.nodes().iter().map(|node| check.ask(node)).collect();
+        let restored: Vec<Answer> = before.nodes().map(|node| check.ask(node)).collect();
         prop_assert_eq!(restored, answers(&before, &wanted));
     }
 

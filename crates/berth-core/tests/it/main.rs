@@ -5,6 +5,7 @@ mod engine;
 mod explain;
 mod filters;
 mod fit;
+mod gates;
 mod oracle;
 mod room;
 mod world;

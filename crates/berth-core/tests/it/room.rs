@@ -3,7 +3,7 @@
 use berth_core::id::{NodeId, PodId};
 use berth_core::model::draft::Draft;
 use berth_core::model::gpu::GpuMode;
-use berth_core::model::pod::{PodSpec, Preempts};
+use berth_core::model::pod::{PodSpec, Preempts, Tenure};
 use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::Request;
 use berth_core::quota::{Meter, Quota};
@@ -84,9 +84,11 @@ fn cluster(nodes: &[usize], running: &[(Request, i32)], late: Request) -> (World
         task,
         priority: 2,
         preempts: Preempts::LowerPriority,
+        tenure: Tenure::Evictable,
         created: NOW,
         gang: None,
         vm: None,
+        facts: None,
     };
     let late = world.draft.add_pod(spec).expect("bounded");
     (world, late)

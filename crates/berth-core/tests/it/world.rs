@@ -8,7 +8,7 @@ use berth_core::model::draft::{Draft, NodeSpec};
 use berth_core::model::gpu::{GpuHealth, GpuMode, GpuSpec, ModelSet};
 use berth_core::model::mig::{self, MigProfileId};
 use berth_core::model::node::{Readiness, Shape};
-use berth_core::model::pod::{PodSpec, Preempts};
+use berth_core::model::pod::{PodSpec, Preempts, Tenure};
 use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::vgpu::{VgpuProfile, VgpuProfileId};
@@ -116,9 +116,11 @@ impl World {
             task,
             priority,
             preempts: Preempts::Never,
+            tenure: Tenure::Evictable,
             created,
             gang,
             vm: None,
+            facts: None,
         };
         self.draft
             .add_pod(spec)

@@ -42,19 +42,18 @@ pub struct Objects {
 /// If one of them can't be lowered.
 pub fn cluster(from: &Objects) -> Result<Cluster, LowerError> {
     let mut cluster = Cluster::default();
+    let namespaces = Arc::make_mut(&mut cluster.namespaces);
     for namespace in &from.namespaces {
         let name = name(&namespace.metadata)?;
         let labels = labels(namespace.metadata.labels.as_ref());
-        cluster.namespaces.insert(name, labels);
+        namespaces.insert(name, labels);
     }
     for one in &from.nodes {
         cluster.set_node(Arc::new(node(one)?));
     }
     for one in &from.csi_nodes {
-        let name = one.metadata.name.as_deref().unwrap_or_default();
-        if let Some(node) = cluster.node_mut(name) {
-            node.drivers = Some(Arc::new(node_drivers(one)));
-        }
+        let name = name(&one.metadata)?;
+        cluster.set_drivers(&name, Some(Arc::new(node_drivers(one))));
     }
     take_storage(from, &mut cluster)?;
     take_devices(from, &mut cluster)?;
@@ -66,7 +65,7 @@ pub fn cluster(from: &Objects) -> Result<Cluster, LowerError> {
 }
 
 fn take_storage(from: &Objects, cluster: &mut Cluster) -> Result<(), LowerError> {
-    let storage = &mut cluster.storage;
+    let storage = Arc::make_mut(&mut cluster.storage);
     for one in &from.claims {
         let facts = claim(one)?;
         storage.claims.insert(facts.key.clone(), facts);
@@ -97,7 +96,7 @@ fn take_storage(from: &Objects, cluster: &mut Cluster) -> Result<(), LowerError>
 }
 
 fn take_devices(from: &Objects, cluster: &mut Cluster) -> Result<(), LowerError> {
-    let devices = &mut cluster.devices;
+    let devices = Arc::make_mut(&mut cluster.devices);
     for one in &from.resource_slices {
         if let Some(slice) = slice(one, &from.device_taint_rules)? {
             devices.set_slice(slice);
@@ -127,8 +126,8 @@ fn place(cluster: &mut Cluster, from: &api::Pod) -> Result<(), LowerError> {
     let nominated = status.and_then(|status| status.nominated_node_name.as_deref());
     if let Some(node) = facts.rules.node_name.clone() {
         cluster.add_pod(&node, facts);
-    } else if let Some(node) = nominated.and_then(|name| cluster.node_mut(name)) {
-        node.nominated.push(facts);
+    } else if let Some(node) = nominated {
+        cluster.nominate(node, facts);
     }
     Ok(())
 }

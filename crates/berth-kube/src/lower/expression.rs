@@ -46,7 +46,8 @@ impl std::fmt::Debug for Evaluator {
 }
 
 /// Every expression that classes and claims without devices use.
-pub(super) fn in_use(devices: &Devices) -> BTreeSet<Text> {
+#[must_use]
+pub fn in_use(devices: &Devices) -> BTreeSet<Text> {
     let mut all: BTreeSet<Text> = devices.classes.values().flatten().cloned().collect();
     let waiting = devices
         .claims()

@@ -9,7 +9,7 @@ use berth_core::model::catalog::{Catalog, CatalogError};
 use berth_core::model::draft::{Draft, NodeSpec, Refused};
 use berth_core::model::gpu::{GpuMode, GpuSpec, ModelSet};
 use berth_core::model::node::{Node, Shape};
-use berth_core::model::pod::{PodSpec, Preempts};
+use berth_core::model::pod::{PodSpec, Preempts, Tenure};
 use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::model::snapshot::Snapshot;
@@ -239,9 +239,11 @@ impl Cluster for Experiment {
             task,
             priority: 0,
             preempts: Preempts::Never,
+            tenure: Tenure::Evictable,
             created: now,
             gang: None,
             vm: None,
+            facts: None,
         };
         self.next += 1;
         self.waiting = Some(

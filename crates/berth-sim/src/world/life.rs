@@ -8,7 +8,7 @@ use std::sync::Arc;
 use berth_core::id::{GangId, NodeId, PodId};
 use berth_core::model::draft::Draft;
 use berth_core::model::gpu::GpuGrant;
-use berth_core::model::pod::PodSpec;
+use berth_core::model::pod::{PodSpec, Tenure};
 use berth_core::model::request::GpuRequest;
 use berth_core::model::snapshot::Snapshot;
 use berth_core::model::vm::{Migratability, Vm};
@@ -142,9 +142,11 @@ impl World {
                 task: job.task,
                 priority: job.priority,
                 preempts: job.preempts,
+                tenure: Tenure::Evictable,
                 created: now,
                 gang,
                 vm,
+                facts: None,
             };
             let Ok(id) = index.add_pod(spec) else {
                 // The cluster takes no more pods: the API server refuses the rest of the job.

@@ -12,7 +12,7 @@ use berth_core::model::draft::{Draft, NodeSpec};
 use berth_core::model::gpu::{GpuHealth, GpuMode, GpuSpec, ModelSet};
 use berth_core::model::mig::profiles_80gb;
 use berth_core::model::node::{Readiness, Shape};
-use berth_core::model::pod::{PodSpec, Preempts};
+use berth_core::model::pod::{PodSpec, Preempts, Tenure};
 use berth_core::model::queue::QueueSpec;
 use berth_core::model::request::{GpuRequest, Request};
 use berth_core::sched::cycle;
@@ -213,9 +213,11 @@ impl Script {
             task,
             priority: 0,
             preempts: Preempts::Never,
+            tenure: Tenure::Evictable,
             created,
             gang: None,
             vm: None,
+            facts: None,
         }
     }
 }

@@ -148,6 +148,11 @@ impl Expressions {
         devices.insert((slice.clone(), device.clone()), truth);
     }
 
+    /// Keeps only the expressions that pass.
+    pub fn retain(&mut self, mut passes: impl FnMut(&Text) -> bool) {
+        self.0.retain(|expression, _| passes(expression));
+    }
+
     /// What `expression` says of `device` in `slice`.
     #[must_use]
     pub fn get(&self, expression: &Text, slice: &Text, device: &Text) -> Truth {

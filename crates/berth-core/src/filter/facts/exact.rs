@@ -51,6 +51,16 @@ impl Exact {
         self.scaled_up(SCALE / 1000)
     }
 
+    /// In units of `10^-digits`, rounded away from zero; saturates at 64 bits.
+    ///
+    /// # Panics
+    /// If `digits` is above nine.
+    #[must_use]
+    pub fn decimals(self, digits: u32) -> i64 {
+        assert!(digits <= 9, "amounts are exact to the billionth");
+        self.scaled_up(SCALE / 10_i128.pow(digits))
+    }
+
     /// `self` times `factor`.
     #[must_use]
     pub const fn times(self, factor: i64) -> Self {

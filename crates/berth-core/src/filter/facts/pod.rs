@@ -3,6 +3,7 @@
 //! Invariant: [`NodeRules`] and a [`NodeFacts`](super::node::NodeFacts) decide every static filter
 //! by themselves, so an answer may be remembered by the two.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::Text;
@@ -137,6 +138,33 @@ pub struct PodFacts {
 }
 
 impl PodFacts {
+    /// Hashes what decides where the pod may go: all but who it is.
+    pub fn hash_kind(&self, hasher: &mut impl Hasher) {
+        let Self {
+            namespace,
+            name: _,
+            uid: _,
+            labels,
+            // Groups of waiting pods are told apart by priority in any case.
+            priority: _,
+            is_terminating: _,
+            requests,
+            // Of pods that run.
+            resized: _,
+            rules,
+            host_ports,
+            affinity,
+            anti_affinity,
+            spread,
+            volumes,
+            device_claims,
+            containers,
+        } = self;
+        (namespace, labels, requests, rules, host_ports).hash(hasher);
+        (affinity, anti_affinity, spread).hash(hasher);
+        (volumes, device_claims, containers).hash(hasher);
+    }
+
     /// What it counts for on the node where it runs.
     #[must_use]
     pub fn held(&self) -> &Resources {

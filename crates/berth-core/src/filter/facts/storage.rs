@@ -16,6 +16,12 @@ pub struct ClaimKey {
     pub name: Text,
 }
 
+impl std::fmt::Display for ClaimKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
 /// Whether a mount may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mount {

@@ -4,6 +4,8 @@
 //! `Lt`, whose feature gate (`TaintTolerationComparisonOperators`) is off in 1.37; a toleration
 //! that uses them tolerates nothing and is left out by whoever lowers it.
 
+use std::fmt::{self, Display, Formatter};
+
 use super::Text;
 use super::node::NodeFacts;
 
@@ -34,6 +36,21 @@ impl Taint {
             Effect::NoSchedule | Effect::NoExecute => true,
             Effect::PreferNoSchedule => false,
         }
+    }
+}
+
+impl Display for Taint {
+    /// As `kubectl describe node` writes it.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.key)?;
+        if !self.value.is_empty() {
+            write!(f, "={}", self.value)?;
+        }
+        f.write_str(match self.effect {
+            Effect::NoSchedule => ":NoSchedule",
+            Effect::PreferNoSchedule => ":PreferNoSchedule",
+            Effect::NoExecute => ":NoExecute",
+        })
     }
 }
 

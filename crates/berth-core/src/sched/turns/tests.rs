@@ -4,7 +4,7 @@ use super::*;
 use crate::amount::{Bytes, GpuUnits, MilliCpu};
 use crate::model::draft::Draft;
 use crate::model::gpu::ModelSet;
-use crate::model::pod::{PodSpec, Preempts};
+use crate::model::pod::{PodSpec, Preempts, Tenure};
 use crate::model::queue::QueueSpec;
 use crate::model::request::{GpuRequest, Request};
 use crate::quota::Usage;
@@ -52,9 +52,11 @@ fn submit(draft: &mut Draft, name: &str, queue: QueueId, priority: i32, created:
         task,
         priority,
         preempts: Preempts::Never,
+        tenure: Tenure::Evictable,
         created: Time::from_secs(created),
         gang: None,
         vm: None,
+        facts: None,
     };
     draft.add_pod(spec).expect("bounded");
 }

@@ -115,6 +115,7 @@ pub(crate) const fn obstacle(obstacle: Obstacle) -> &'static str {
         Obstacle::Cpu => "CPU short",
         Obstacle::Memory => "memory short",
         Obstacle::PodSlots => "pod slots short",
+        Obstacle::Rules => "ruled out",
     }
 }
 

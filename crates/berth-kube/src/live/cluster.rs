@@ -1,0 +1,202 @@
+//! The port of the scheduler's loop onto a live cluster.
+
+use std::time::Duration;
+
+use berth_core::filter::facts::Text;
+use berth_core::id::PodId;
+use berth_core::model::draft::Draft;
+use berth_core::model::snapshot::Snapshot;
+use berth_core::sched::decisions::{Decisions, Evict};
+use berth_core::sched::scheduler::Cluster;
+use berth_core::time::Time;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{Receiver, UnboundedSender};
+
+use super::act::{Order, PodName};
+use super::change::Change;
+use super::clock::Clock;
+use super::feed::{Feed, PodState};
+use super::leaving::Leaving;
+use super::tell::Teller;
+
+/// Changes that are taken in before the next cycle; more wait for the one after.
+const BATCH_MAX: usize = 16_384;
+
+/// A live cluster behind the scheduler's loop.
+#[derive(Debug)]
+pub struct Live {
+    feed: Feed,
+    changes: Receiver<Change>,
+    orders: UnboundedSender<Order>,
+    clock: Clock,
+    runtime: Handle,
+    leaving: Leaving,
+    /// Pods that were evicted in the last step, to be taken out of the index.
+    dismissed: Vec<Text>,
+    teller: Teller,
+    /// How much has been done since the start.
+    pub counts: Counts,
+}
+
+/// How much has been done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub changes: u64,
+    pub binds: u64,
+    pub evictions: u64,
+}
+
+impl Live {
+    /// A live cluster that is told of `changes` and gives out `orders`.
+    #[must_use]
+    pub fn new(
+        feed: Feed,
+        changes: Receiver<Change>,
+        orders: UnboundedSender<Order>,
+        clock: Clock,
+        runtime: Handle,
+    ) -> Self {
+        Self {
+            feed,
+            changes,
+            orders,
+            clock,
+            runtime,
+            leaving: Leaving::default(),
+            dismissed: Vec::new(),
+            teller: Teller::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// What the index was made of.
+    #[must_use]
+    pub fn feed(&self) -> &Feed {
+        &self.feed
+    }
+
+    /// Whether nobody will tell of changes any more.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        self.changes.is_closed()
+    }
+
+    /// Tells waiting pods why they wait, as far as that has changed.
+    pub fn tell(&mut self, index: &Snapshot, waiting: &[super::tell::Waiting], now: Time) {
+        for order in self.teller.orders(&self.feed, index, waiting, now) {
+            self.send(order);
+        }
+    }
+
+    fn send(&self, order: Order) {
+        // The actuator ends after this, and nobody minds what it no longer does.
+        let _ = self.orders.send(order);
+    }
+
+    /// The next change, within `patience`.
+    fn next(&mut self, patience: Duration) -> Option<Change> {
+        let changes = &mut self.changes;
+        self.runtime
+            .block_on(async { tokio::time::timeout(patience, changes.recv()).await })
+            .ok()
+            .flatten()
+    }
+
+    fn release_after_departures(&mut self) {
+        for gone in self.feed.take_gone() {
+            for order in self.leaving.gone(&gone) {
+                self.send(order);
+            }
+        }
+    }
+
+    fn evict(&mut self, evict: &Evict) {
+        let Some((key, pod)) = self.feed.pod(evict.pod) else {
+            return;
+        };
+        let by = evict.by.and_then(|by| self.feed.pod(by));
+        let message = match by {
+            Some((by, _)) => format!("makes room for {by}"),
+            None => "its gang has too few members left".to_owned(),
+        };
+        let (key, name) = (key.clone(), name(pod));
+        if let Some(node) = pod.record.node.clone() {
+            self.leaving.add(&key, &node);
+        }
+        self.dismissed.push(key);
+        self.counts.evictions += 1;
+        self.send(Order::Evict {
+            pod: name,
+            cause: "PreemptionByScheduler",
+            message,
+        });
+    }
+
+    fn bind(&mut self, pod: PodId, node: &str) {
+        let Some((_, state)) = self.feed.pod(pod) else {
+            return;
+        };
+        let ungate = (!state.record.gates.is_empty()).then(Vec::new);
+        let node = Text::from(node);
+        let order = Order::Bind {
+            pod: name(state),
+            node: node.clone(),
+            ungate,
+        };
+        self.counts.binds += 1;
+        if let Some(order) = self.leaving.pass(&node, order) {
+            self.send(order);
+        }
+    }
+}
+
+fn name(pod: &PodState) -> PodName {
+    let facts = &pod.record.facts;
+    PodName {
+        namespace: facts.namespace.clone(),
+        name: facts.name.clone(),
+        uid: facts.uid.clone(),
+    }
+}
+
+impl Cluster for Live {
+    fn observe(&mut self, index: &mut Draft, until: Time) -> Option<Time> {
+        let now = self.clock.now();
+        let mut news = !self.dismissed.is_empty();
+        for key in std::mem::take(&mut self.dismissed) {
+            self.feed.dismiss(index, &key, now);
+        }
+        news |= self.feed.wake(index, now);
+        let until = self.feed.next_rest().map_or(until, |rest| rest.min(until));
+        let mut taken = 0;
+        if !news && let Some(change) = self.next(self.clock.until(until)) {
+            self.feed.apply(index, change, self.clock.now());
+            taken += 1;
+        }
+        while taken < BATCH_MAX
+            && let Ok(change) = self.changes.try_recv()
+        {
+            self.feed.apply(index, change, now);
+            taken += 1;
+        }
+        self.counts.changes += taken as u64;
+        self.release_after_departures();
+        let now = self.clock.now();
+        news |= self.feed.wake(index, now);
+        index.facts_mut().now = now;
+        (news || taken > 0).then_some(now)
+    }
+
+    fn pass(&mut self, _now: Time) {}
+
+    fn act(&mut self, index: &Snapshot, decisions: &Decisions, _now: Time) {
+        self.feed.note(decisions);
+        for evict in &decisions.evictions {
+            self.evict(evict);
+        }
+        for bind in &decisions.binds {
+            let node = index.node(bind.node).name.clone();
+            self.bind(bind.pod, &node);
+        }
+    }
+}

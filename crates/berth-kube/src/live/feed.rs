@@ -1,0 +1,310 @@
+//! The keeper of the index: changes in, a draft that shows them.
+//!
+//! Invariant: the draft is a function of what was told, whatever the order of telling: a pod that
+//! names a queue, gang or node that has yet to come is considered again when it comes. A pod is in
+//! the draft exactly if it holds a place or waits for one that this scheduler may give; everybody
+//! else is [`Apart`], with a reason. Not here: decisions, clocks, and the API.
+
+mod devices;
+mod gangs;
+mod nodes;
+mod pods;
+mod queues;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use berth_api::grant::PodGrant;
+use berth_core::filter::facts::Text;
+use berth_core::id::{GangId, NodeId, PodId, QueueId, UserId};
+use berth_core::model::draft::Draft;
+use berth_core::time::Time;
+
+use super::change::{Change, Kind, Object, Outcome, Refuser};
+use crate::lower::{PodRecord, QueueRecord};
+use devices::DeviceObjects;
+
+/// Whose pods a scheduler places.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names(pub BTreeSet<Text>);
+
+/// Why a pod that waits is not in the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Apart {
+    /// It is another scheduler's.
+    NotOurs,
+    /// Gates that others set keep it.
+    Gated,
+    /// It is being deleted.
+    Terminating,
+    /// The queue that it names doesn't exist, or hangs below one that doesn't.
+    QueueMissing(Text),
+    /// Nobody has said how large its gang is.
+    GangUnknown(Text),
+    /// It runs on a node that the cluster doesn't have.
+    NodeUnknown(Text),
+    /// The index is full.
+    Full(Arc<str>),
+}
+
+/// How a pod stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It waits in the index, or has its place there.
+    In(PodId),
+    /// It has been given a place, and is being bound.
+    Assumed(PodId, NodeId),
+    /// Binding it failed; it rests until it is tried again.
+    Resting { until: Time, why: Arc<str>, by: Refuser },
+    /// It has been evicted, and is about to go.
+    Leaving,
+    /// It is not in the index.
+    Apart(Apart),
+}
+
+/// A pod that has not ended.
+#[derive(Debug, Clone)]
+pub struct PodState {
+    pub record: PodRecord,
+    pub standing: Standing,
+    /// How often binding it has failed in a row.
+    failures: u32,
+}
+
+/// The first rest after a failed bind, doubled with each more, and the longest.
+const REST_MS: (i64, i64) = (1_000, 60_000);
+
+/// The keeper of the index.
+#[derive(Debug)]
+pub struct Feed {
+    names: Names,
+    pods: BTreeMap<Text, PodState>,
+    keys: BTreeMap<PodId, Text>,
+    nodes: BTreeMap<Text, NodeId>,
+    /// Pods that are considered again when something of this name comes.
+    waiting_for: BTreeMap<(Kind, Text), BTreeSet<Text>>,
+    queues: BTreeMap<Text, (QueueRecord, Option<QueueId>)>,
+    default_queue: Option<QueueId>,
+    gangs: BTreeMap<Text, GangId>,
+    gang_sizes: BTreeMap<Text, u32>,
+    users: BTreeMap<Text, UserId>,
+    /// Grants by the pod's UID, as recorded.
+    grants: BTreeMap<Text, PodGrant>,
+    grants_of: BTreeMap<Text, Vec<Text>>,
+    devices: DeviceObjects,
+    resting: BTreeSet<(Time, Text)>,
+    synced: BTreeSet<Kind>,
+    /// Changes of pods that came before all other kinds were told.
+    early: Vec<Change>,
+    /// Objects that can't be read.
+    pub unreadable: BTreeMap<(Kind, Text), String>,
+    /// Pods that have left since the last call of [`Feed::take_gone`].
+    gone: Vec<Text>,
+}
+
+impl Feed {
+    /// A feed for the pods that name one of these schedulers.
+    #[must_use]
+    pub fn new(names: Names) -> Self {
+        Self {
+            names,
+            pods: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            waiting_for: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            default_queue: None,
+            gangs: BTreeMap::new(),
+            gang_sizes: BTreeMap::new(),
+            users: BTreeMap::new(),
+            grants: BTreeMap::new(),
+            grants_of: BTreeMap::new(),
+            devices: DeviceObjects::default(),
+            resting: BTreeSet::new(),
+            synced: BTreeSet::new(),
+            early: Vec::new(),
+            unreadable: BTreeMap::new(),
+            gone: Vec::new(),
+        }
+    }
+
+    /// Whether every kind has been told.
+    #[must_use]
+    pub fn is_synced(&self) -> bool {
+        self.synced.len() == Kind::ALL.len()
+    }
+
+    /// The kinds that have yet to be told.
+    pub fn unsynced(&self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(|kind| !self.synced.contains(kind))
+    }
+
+    /// Every pod that has not ended, by name.
+    #[must_use]
+    pub fn pods(&self) -> &BTreeMap<Text, PodState> {
+        &self.pods
+    }
+
+    /// The pod behind an id of the index.
+    #[must_use]
+    pub fn pod(&self, id: PodId) -> Option<(&Text, &PodState)> {
+        let key = self.keys.get(&id)?;
+        Some((key, self.pods.get(key)?))
+    }
+
+    /// Pods that have gone or lost their place since the last call.
+    pub fn take_gone(&mut self) -> Vec<Text> {
+        std::mem::take(&mut self.gone)
+    }
+
+    /// When the next pod that rests is to be tried again.
+    #[must_use]
+    pub fn next_rest(&self) -> Option<Time> {
+        self.resting.first().map(|(until, _)| *until)
+    }
+
+    /// Lets the pods whose rest is over wait again. Returns whether there were any.
+    pub fn wake(&mut self, draft: &mut Draft, now: Time) -> bool {
+        let mut woken = false;
+        while let Some((until, key)) = self.resting.pop_first() {
+            if until > now {
+                self.resting.insert((until, key));
+                break;
+            }
+            self.enter(draft, &key, now);
+            woken = true;
+        }
+        woken
+    }
+
+    /// Takes in a change.
+    pub fn apply(&mut self, draft: &mut Draft, change: Change, now: Time) {
+        let is_early = match &change {
+            Change::Set(_, Object::Pod(_)) | Change::Gone(Kind::Pod, _) => !self.others_are_synced(),
+            _ => false,
+        };
+        if is_early {
+            self.early.push(change);
+            return;
+        }
+        match change {
+            Change::Set(key, object) => self.set(draft, &key, object, now),
+            Change::Gone(kind, key) => self.remove(draft, kind, &key, now),
+            Change::Unreadable(kind, key, why) => {
+                tracing::warn!(?kind, %key, %why, "can't be read; it is left out");
+                self.remove(draft, kind, &key, now);
+                self.unreadable.insert((kind, key), why);
+            }
+            Change::Synced(kind) => {
+                self.synced.insert(kind);
+                if self.others_are_synced() {
+                    for change in std::mem::take(&mut self.early) {
+                        self.apply(draft, change, now);
+                    }
+                }
+            }
+            Change::Bind { key, uid, outcome } => self.take_outcome(draft, &key, &uid, outcome, now),
+        }
+    }
+
+    fn others_are_synced(&self) -> bool {
+        self.unsynced().all(|kind| kind == Kind::Pod)
+    }
+
+    fn set(&mut self, draft: &mut Draft, key: &Text, object: Object, now: Time) {
+        match object {
+            Object::Namespace(labels) => {
+                let namespaces = &mut draft.facts_mut().namespaces;
+                Arc::make_mut(namespaces).insert(key.clone(), labels);
+            }
+            Object::Node(record) => self.set_node(draft, *record, now),
+            Object::CsiNode(drivers) => {
+                draft.facts_mut().set_drivers(key, Some(Arc::new(drivers)));
+            }
+            Object::Queue(record) => self.set_queue(draft, record, now),
+            Object::GpuGrant(grants) => self.set_grants(key, grants),
+            Object::PodGroup(record) => self.set_gang_size(draft, record, now),
+            Object::Pod(record) => self.set_pod(draft, key, *record, now),
+            other => self.devices.set(draft, key, other),
+        }
+    }
+
+    fn remove(&mut self, draft: &mut Draft, kind: Kind, key: &Text, now: Time) {
+        self.unreadable.remove(&(kind, key.clone()));
+        match kind {
+            Kind::Namespace => {
+                Arc::make_mut(&mut draft.facts_mut().namespaces).remove(key);
+            }
+            Kind::Node => self.remove_node(draft, key),
+            Kind::CsiNode => draft.facts_mut().set_drivers(key, None),
+            Kind::Queue => self.remove_queue(draft, key, now),
+            Kind::GpuGrant => self.set_grants(key, Vec::new()),
+            Kind::PodGroup => {
+                self.gang_sizes.remove(key);
+            }
+            Kind::Pod => self.remove_pod(draft, key, now),
+            other => self.devices.remove(draft, other, key),
+        }
+    }
+
+    fn set_grants(&mut self, node: &Text, grants: Vec<PodGrant>) {
+        for uid in self.grants_of.remove(node).unwrap_or_default() {
+            self.grants.remove(&uid);
+        }
+        let uids = grants.iter().map(|grant| Text::from(grant.uid.as_str()));
+        self.grants_of.insert(node.clone(), uids.collect());
+        for grant in grants {
+            self.grants.insert(Text::from(grant.uid.as_str()), grant);
+        }
+    }
+
+    /// Notes that a pod is to be considered again when something of this name comes.
+    fn wait_for(&mut self, kind: Kind, name: &Text, pod: &Text) {
+        let waiting = self.waiting_for.entry((kind, name.clone())).or_default();
+        waiting.insert(pod.clone());
+    }
+
+    /// Considers the pods again that have waited for something of this name.
+    fn reconsider(&mut self, draft: &mut Draft, kind: Kind, name: &Text, now: Time) {
+        for key in self.waiting_for.remove(&(kind, name.clone())).unwrap_or_default() {
+            let is_apart = |pod: &PodState| matches!(pod.standing, Standing::Apart(_));
+            if self.pods.get(&key).is_some_and(is_apart) {
+                self.enter(draft, &key, now);
+            }
+        }
+    }
+
+    fn take_outcome(
+        &mut self,
+        draft: &mut Draft,
+        key: &Text,
+        uid: &Text,
+        outcome: Outcome,
+        now: Time,
+    ) {
+        let Some(pod) = self.pods.get_mut(key) else { return };
+        if pod.record.facts.uid != *uid {
+            return;
+        }
+        let Standing::Assumed(id, _) = pod.standing else { return };
+        match outcome {
+            Outcome::Bound => pod.failures = 0,
+            Outcome::Overtaken => {}
+            Outcome::Refused { why, by } => {
+                let doubled = REST_MS.0 << pod.failures.min(6);
+                let until = Time(now.0.saturating_add(doubled.min(REST_MS.1)));
+                pod.failures = pod.failures.saturating_add(1);
+                pod.standing = Standing::Resting { until, why: why.into(), by };
+                self.resting.insert((until, key.clone()));
+                self.leave(draft, id, now);
+                self.gone.push(key.clone());
+            }
+        }
+    }
+
+    /// Takes a pod out of the index.
+    fn leave(&mut self, draft: &mut Draft, id: PodId, now: Time) {
+        self.keys.remove(&id);
+        draft.remove_pod(id, now).expect("what is in the index is in the draft");
+    }
+}

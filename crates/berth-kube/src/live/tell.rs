@@ -1,0 +1,172 @@
+//! Telling waiting pods why they wait: the one reason, in the pod's own status.
+//!
+//! Invariant: what is written is the explanation of the index at that moment, once for each change of
+//! it and no more often than the rates below. Reasons of capacity stand as `Unschedulable`, which
+//! autoscalers act on; reasons of quota keep their own token, so that no autoscaler does. Not here:
+//! the explanation itself.
+
+use std::collections::BTreeMap;
+
+use berth_core::filter::facts::Text;
+use berth_core::model::snapshot::{GroupKey, Snapshot};
+use berth_core::sched::explain::{Explanation, Hindrance, explain};
+use berth_core::time::{Span, Time};
+
+use super::act::{Order, PodName};
+use super::change::Refuser;
+use super::feed::{Apart, Feed, PodState, Standing};
+
+/// A group that waits, and what stops it.
+pub type Waiting = (GroupKey, Hindrance);
+
+/// Between two rounds of telling.
+const ROUND: Span = Span::from_secs(1);
+
+/// Groups that are explained in a round, and pods that are told of it.
+const GROUPS_MAX: usize = 64;
+const PODS_MAX: usize = 512;
+
+/// The longest message.
+const MESSAGE_CHARS_MAX: usize = 900;
+
+/// Tells waiting pods why they wait.
+#[derive(Debug, Default)]
+pub(super) struct Teller {
+    next: Option<Time>,
+    /// Where the next round begins among the groups.
+    from: usize,
+    told: BTreeMap<Text, (String, String)>,
+}
+
+impl Teller {
+    /// What is to be written now.
+    pub(super) fn orders(
+        &mut self,
+        feed: &Feed,
+        index: &Snapshot,
+        waiting: &[Waiting],
+        now: Time,
+    ) -> Vec<Order> {
+        if self.next.is_some_and(|next| now < next) {
+            return Vec::new();
+        }
+        self.next = Some(now + ROUND);
+        self.told.retain(|key, _| {
+            let waits = |pod: &PodState| pod.record.node.is_none();
+            feed.pods().get(key).is_some_and(waits)
+        });
+        let mut orders = Vec::new();
+        for (key, pod) in feed.pods() {
+            if let Some((reason, message)) = words_apart(pod) {
+                self.tell(key, pod, reason, message, &mut orders);
+            }
+        }
+        let n = waiting.len();
+        let mut looked = 0;
+        while looked < n.min(GROUPS_MAX) && orders.len() < PODS_MAX {
+            let (group, hindrance) = waiting[(self.from + looked) % n];
+            looked += 1;
+            self.tell_group(feed, index, &group, hindrance, &mut orders);
+        }
+        self.from = if n == 0 { 0 } else { (self.from + looked) % n };
+        orders
+    }
+
+    fn tell_group(
+        &mut self,
+        feed: &Feed,
+        index: &Snapshot,
+        group: &GroupKey,
+        hindrance: Hindrance,
+        orders: &mut Vec<Order>,
+    ) {
+        let Some(pods) = index.pending().get(group) else { return };
+        let explanation = explain(index, group, hindrance);
+        let (reason, message) = words(index, &explanation);
+        for &id in pods.values() {
+            if orders.len() >= PODS_MAX {
+                return;
+            }
+            if let Some((key, pod)) = feed.pod(id)
+                && matches!(pod.standing, Standing::In(_))
+            {
+                self.tell(key, pod, reason.clone(), message.clone(), orders);
+            }
+        }
+    }
+
+    fn tell(
+        &mut self,
+        key: &Text,
+        pod: &PodState,
+        reason: String,
+        message: String,
+        orders: &mut Vec<Order>,
+    ) {
+        let said = (reason, message);
+        if orders.len() >= PODS_MAX || self.told.get(key) == Some(&said) {
+            return;
+        }
+        let facts = &pod.record.facts;
+        orders.push(Order::Tell {
+            pod: PodName {
+                namespace: facts.namespace.clone(),
+                name: facts.name.clone(),
+                uid: facts.uid.clone(),
+            },
+            version: pod.record.version.clone(),
+            reason: said.0.clone(),
+            message: said.1.clone(),
+        });
+        self.told.insert(key.clone(), said);
+    }
+}
+
+/// The reason and the message of an explanation.
+fn words(index: &Snapshot, explanation: &Explanation) -> (String, String) {
+    let token = explanation.reason.token();
+    let reason = if explanation.hindrance.is_quota() {
+        token
+    } else {
+        "Unschedulable"
+    };
+    let mut message = format!("{token}: {}", explanation.reason.advice());
+    let rules: Vec<String> = explanation
+        .rules
+        .iter()
+        .map(|(rule, nodes)| format!("{nodes} node(s): {rule}"))
+        .collect();
+    if !rules.is_empty() {
+        message = format!("{message} Of {} nodes: {}.", index.nodes().len(), rules.join("; "));
+    }
+    if message.chars().count() > MESSAGE_CHARS_MAX {
+        message = message.chars().take(MESSAGE_CHARS_MAX).collect();
+    }
+    (reason.to_owned(), message)
+}
+
+/// What is said to a pod that is not in the index; `None` where that is nobody's business here.
+fn words_apart(pod: &PodState) -> Option<(String, String)> {
+    let said = |reason: &str, message: String| Some((reason.to_owned(), message));
+    match &pod.standing {
+        Standing::Resting { why, by: Refuser::Admission, .. } => {
+            said("BindRejected", format!("BindRejected: {why}"))
+        }
+        Standing::Resting { why, .. } => said("SchedulerError", format!("it is tried again: {why}")),
+        Standing::Apart(Apart::QueueMissing(queue)) => said(
+            "Misconfigured",
+            format!("Misconfigured: there is no queue {queue}; name one that exists, or make it."),
+        ),
+        Standing::Apart(Apart::GangUnknown(gang)) => said(
+            "Misconfigured",
+            format!("Misconfigured: nobody says how large gang {gang} is; make its PodGroup."),
+        ),
+        Standing::Apart(Apart::Full(why)) => said("SchedulerError", why.to_string()),
+        Standing::In(_)
+        | Standing::Assumed(..)
+        | Standing::Leaving
+        | Standing::Apart(
+            Apart::NotOurs | Apart::Gated | Apart::Terminating | Apart::NodeUnknown(_),
+        ) => None,
+    }
+}

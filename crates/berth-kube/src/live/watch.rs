@@ -1,0 +1,253 @@
+//! Watches: one task a kind, each of which lowers objects and sends what is left of them.
+//!
+//! Invariant: every object that has gone is told, also one that went while the watch was down: when a
+//! list starts anew, what it no longer has is gone. Objects are lowered and dropped here, so that
+//! nothing behind the channel holds whole ones. Not here: what a change means.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use berth_api::{GpuGrant, Queue};
+use berth_core::filter::facts::Text;
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use k8s_openapi::api::scheduling::v1beta1::PodGroup;
+use k8s_openapi::api::{core::v1 as api, resource::v1 as resource, storage::v1 as storage};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
+
+use super::change::{Change, GangRecord, Kind, Object};
+use crate::lower::{self, LowerError, NodeRecord, PODGROUP, PodRecord, QueueRecord, gang_key};
+
+/// Changes that wait for the index: enough for a burst, and little memory while the index is behind.
+pub const CHANGES_MAX: usize = 8_192;
+
+/// What is known of an API group before it is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Served {
+    Yes,
+    No,
+}
+
+/// Follows every kind that the scheduler has to know, for as long as `tasks` is kept.
+///
+/// # Errors
+/// If the API server can't be asked which kinds it serves.
+pub async fn follow_all(
+    client: &Client,
+    changes: &Sender<Change>,
+    tasks: &mut JoinSet<()>,
+) -> Result<(), kube::Error> {
+    let mut follow = Follow { client, changes, tasks };
+    follow.cluster::<api::Namespace>(Kind::Namespace, |one| {
+        Ok(Object::Namespace(lower::namespace(one)))
+    });
+    follow.cluster::<api::Node>(Kind::Node, |one| {
+        Ok(Object::Node(Box::new(NodeRecord::new(one)?)))
+    });
+    follow.cluster::<storage::CSINode>(Kind::CsiNode, |one| {
+        Ok(Object::CsiNode(lower::node_drivers(one)))
+    });
+    follow.storage();
+    follow.devices();
+    follow.groups().await?;
+    follow.kind::<api::Pod>(Kind::Pod, Api::all(client.clone()), &unfinished(), |one| {
+        Ok(Object::Pod(Box::new(PodRecord::new(one)?)))
+    });
+    Ok(())
+}
+
+/// Ended pods hold nothing; the server leaves them out, and tells it when a pod ends.
+fn unfinished() -> watcher::Config {
+    watcher::Config::default().fields("status.phase!=Succeeded,status.phase!=Failed")
+}
+
+struct Follow<'a> {
+    client: &'a Client,
+    changes: &'a Sender<Change>,
+    tasks: &'a mut JoinSet<()>,
+}
+
+type Lower<K> = fn(&K) -> Result<Object, LowerError>;
+
+impl Follow<'_> {
+    fn storage(&mut self) {
+        self.cluster::<api::PersistentVolumeClaim>(Kind::PersistentVolumeClaim, |one| {
+            Ok(Object::PersistentVolumeClaim(Box::new(lower::claim(one)?)))
+        });
+        self.cluster::<api::PersistentVolume>(Kind::PersistentVolume, |one| {
+            Ok(Object::PersistentVolume(Box::new(lower::volume(one)?)))
+        });
+        self.cluster::<storage::StorageClass>(Kind::StorageClass, |one| {
+            Ok(Object::StorageClass(Box::new(lower::storage_class(one)?)))
+        });
+        self.cluster::<storage::CSIDriver>(Kind::CsiDriver, |one| {
+            Ok(Object::CsiDriver(lower::driver(one)?))
+        });
+        self.cluster::<storage::CSIStorageCapacity>(Kind::CsiStorageCapacity, |one| {
+            Ok(Object::CsiStorageCapacity(Box::new(lower::room(one)?)))
+        });
+        self.cluster::<storage::VolumeAttachment>(Kind::VolumeAttachment, |one| {
+            Ok(Object::VolumeAttachment(lower::attachment(one)))
+        });
+    }
+
+    fn devices(&mut self) {
+        self.cluster::<resource::ResourceClaim>(Kind::ResourceClaim, |one| {
+            Ok(Object::ResourceClaim(Box::new(lower::device_claim(one)?)))
+        });
+        self.cluster::<resource::ResourceSlice>(Kind::ResourceSlice, |one| {
+            Ok(Object::ResourceSlice(Box::new(without_fields(one))))
+        });
+        self.cluster::<resource::DeviceClass>(Kind::DeviceClass, |one| {
+            Ok(Object::DeviceClass(Box::new(without_fields(one))))
+        });
+        self.cluster::<resource::DeviceTaintRule>(Kind::DeviceTaintRule, |one| {
+            Ok(Object::DeviceTaintRule(Box::new(without_fields(one))))
+        });
+    }
+
+    /// Queues and gangs, as far as the cluster knows such kinds.
+    async fn groups(&mut self) -> Result<(), kube::Error> {
+        if self.serves("berth.dev/v1alpha1", "queues").await? == Served::Yes {
+            self.cluster::<Queue>(Kind::Queue, |one| Ok(Object::Queue(QueueRecord::new(one)?)));
+        } else {
+            tracing::warn!("this cluster has no Queue resource; run `berth crd install`");
+            self.nothing(Kind::Queue).await;
+        }
+        if self.serves("berth.dev/v1alpha1", "gpugrants").await? == Served::Yes {
+            self.cluster::<GpuGrant>(Kind::GpuGrant, |one| {
+                Ok(Object::GpuGrant(one.spec.grants.clone()))
+            });
+        } else {
+            self.nothing(Kind::GpuGrant).await;
+        }
+        if self.serves("scheduling.k8s.io/v1beta1", "podgroups").await? == Served::Yes {
+            self.cluster::<PodGroup>(Kind::PodGroup, pod_group);
+        } else {
+            self.nothing(Kind::PodGroup).await;
+        }
+        Ok(())
+    }
+
+    async fn serves(&self, group: &str, plural: &str) -> Result<Served, kube::Error> {
+        match self.client.list_api_group_resources(group).await {
+            Ok(list) => {
+                let found = list.resources.iter().any(|one| one.name == plural);
+                Ok(if found { Served::Yes } else { Served::No })
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Served::No),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn nothing(&self, kind: Kind) {
+        let _ = self.changes.send(Change::Synced(kind)).await;
+    }
+
+    fn cluster<K>(&mut self, kind: Kind, lower: Lower<K>)
+    where
+        K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+        K::DynamicType: Default + Eq + Hash + Clone,
+    {
+        let api = Api::all(self.client.clone());
+        self.kind(kind, api, &watcher::Config::default(), lower);
+    }
+
+    fn kind<K>(&mut self, kind: Kind, api: Api<K>, config: &watcher::Config, lower: Lower<K>)
+    where
+        K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+        K::DynamicType: Default + Eq + Hash + Clone,
+    {
+        let config = config.clone().streaming_lists();
+        let stream = watcher::watcher(api, config).default_backoff().boxed();
+        self.tasks
+            .spawn(follow(kind, stream, lower, self.changes.clone()));
+    }
+}
+
+/// Sends what a watch says, until nobody listens any more.
+async fn follow<K>(
+    kind: Kind,
+    mut stream: BoxStream<'static, watcher::Result<Event<K>>>,
+    lower: Lower<K>,
+    changes: Sender<Change>,
+) where
+    K: Resource,
+{
+    let mut known: BTreeSet<Text> = BTreeSet::new();
+    let mut listed: BTreeSet<Text> = BTreeSet::new();
+    while let Some(event) = stream.next().await {
+        let mut sent = Vec::new();
+        match event {
+            Ok(Event::Init) => listed.clear(),
+            Ok(Event::InitApply(one)) => {
+                listed.insert(key(&one));
+                sent.push(set(kind, &one, lower));
+            }
+            Ok(Event::InitDone) => {
+                let gone = known.difference(&listed).cloned();
+                sent.extend(gone.map(|key| Change::Gone(kind, key)));
+                known = std::mem::take(&mut listed);
+                sent.push(Change::Synced(kind));
+            }
+            Ok(Event::Apply(one)) => {
+                known.insert(key(&one));
+                sent.push(set(kind, &one, lower));
+            }
+            Ok(Event::Delete(one)) => {
+                let key = key(&one);
+                known.remove(&key);
+                sent.push(Change::Gone(kind, key));
+            }
+            Err(error) => {
+                tracing::warn!(?kind, %error, "watch interrupted; it is taken up again");
+            }
+        }
+        for change in sent {
+            if changes.send(change).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn set<K: Resource>(kind: Kind, one: &K, lower: Lower<K>) -> Change {
+    match lower(one) {
+        Ok(object) => Change::Set(key(one), object),
+        Err(why) => Change::Unreadable(kind, key(one), why.to_string()),
+    }
+}
+
+fn key<K: Resource>(one: &K) -> Text {
+    let meta = one.meta();
+    let name = meta.name.as_deref().unwrap_or_default();
+    match &meta.namespace {
+        Some(namespace) => Text::from(format!("{namespace}/{name}")),
+        None => Text::from(name),
+    }
+}
+
+fn pod_group(from: &PodGroup) -> Result<Object, LowerError> {
+    let meta = &from.metadata;
+    let namespace = meta.namespace.as_deref().unwrap_or_default();
+    let name = meta.name.as_deref().unwrap_or_default();
+    let gang = from.spec.scheduling_policy.gang.as_ref();
+    let members_min = gang.map_or(1, |gang| u32::try_from(gang.min_count).unwrap_or(1));
+    Ok(Object::PodGroup(GangRecord {
+        key: gang_key(namespace, PODGROUP, name),
+        members_min,
+    }))
+}
+
+/// A copy without the fields that only the server needs.
+fn without_fields<K: Resource + Clone>(one: &K) -> K {
+    let mut copy = one.clone();
+    copy.meta_mut().managed_fields = None;
+    copy
+}
