@@ -12,9 +12,11 @@ pub(crate) mod values;
 
 pub(crate) mod audit;
 mod completions;
+mod crd;
 mod docs;
 mod man;
 mod policies;
+mod scheduler;
 mod simulate;
 mod up;
 
@@ -38,6 +40,8 @@ struct Cli {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Up(up::Args),
+    Scheduler(scheduler::Args),
+    Crd(crd::Args),
     Simulate(simulate::Args),
     Audit(audit::Args),
     Explain(audit::explain::Args),
@@ -88,6 +92,8 @@ impl Cli {
     fn run(&self) -> Result<Exit, Failure> {
         match &self.command {
             Command::Up(args) => up::run(args),
+            Command::Scheduler(args) => scheduler::run(args),
+            Command::Crd(args) => crd::run(args),
             Command::Simulate(args) => simulate::run(args),
             Command::Audit(args) => audit::run(args),
             Command::Explain(args) => audit::explain::run(args),

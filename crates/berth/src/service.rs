@@ -19,6 +19,7 @@ pub(crate) mod clock;
 pub(crate) mod control;
 pub(crate) mod embedded;
 pub(crate) mod events;
+pub(crate) mod live;
 pub(crate) mod published;
 pub(crate) mod tally;
 

@@ -30,6 +30,9 @@ pub trait Cluster {
 
     /// Carries out `decisions`, which the index already shows.
     fn act(&mut self, index: &Snapshot, decisions: &Decisions, now: Time);
+
+    /// Tells those who wait why they do, where there is anybody to tell.
+    fn tell(&mut self, _index: &Snapshot, _waiting: &[(GroupKey, Hindrance)], _now: Time) {}
 }
 
 /// A scheduler over one cluster.
@@ -97,6 +100,7 @@ impl<C: Cluster> Scheduler<C> {
     /// decisions, for the post-mortem, and is good for nothing else: start anew from the cluster.
     pub fn step(&mut self, until: Time) -> Result<Option<Step>, Vec<Violation>> {
         let Some(now) = self.wait(until) else {
+            self.cluster.tell(&self.index, &self.waiting, until);
             return Ok(None);
         };
         let effort = if now >= self.evict_at {
@@ -119,6 +123,7 @@ impl<C: Cluster> Scheduler<C> {
         }
         self.cluster.act(&self.index, &decisions, now);
         self.waiting.clone_from(&decisions.waiting);
+        self.cluster.tell(&self.index, &self.waiting, now);
         Ok(Some(Step { now, decisions }))
     }
 

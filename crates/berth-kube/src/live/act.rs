@@ -54,11 +54,24 @@ impl PodName {
 #[derive(Debug, Clone)]
 pub enum Order {
     /// A pod goes to a node; gates of Berth's own are taken away first.
-    Bind { pod: PodName, node: Text, ungate: Option<Vec<Text>> },
+    Bind {
+        pod: PodName,
+        node: Text,
+        ungate: Option<Vec<Text>>,
+    },
     /// A pod has to go, for a reason that its owner is told.
-    Evict { pod: PodName, cause: &'static str, message: String },
+    Evict {
+        pod: PodName,
+        cause: &'static str,
+        message: String,
+    },
     /// A pod is told why it waits, unless it has changed since `version`.
-    Tell { pod: PodName, version: Text, reason: String, message: String },
+    Tell {
+        pod: PodName,
+        version: Text,
+        reason: String,
+        message: String,
+    },
 }
 
 /// The right to write. Once lost it does not come back.
@@ -117,11 +130,20 @@ async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<C
             let (key, uid) = (pod.key(), pod.uid);
             Some(Change::Bind { key, uid, outcome })
         }
-        Order::Evict { pod, cause, message } => {
+        Order::Evict {
+            pod,
+            cause,
+            message,
+        } => {
             evict(client, &pod, cause, &message, fence).await;
             None
         }
-        Order::Tell { pod, version, reason, message } => {
+        Order::Tell {
+            pod,
+            version,
+            reason,
+            message,
+        } => {
             let condition = condition("PodScheduled", "False", &reason, &message);
             tell(client, &pod, &version, condition, fence).await;
             None
@@ -155,7 +177,6 @@ async fn bind(
             ..api::ObjectReference::default()
         },
     };
-    let body = serde_json::to_vec(&binding).expect("a binding is plain data");
     let parameters = PostParams::default();
     let mut pause = PAUSE;
     let mut last = String::new();
@@ -163,11 +184,11 @@ async fn bind(
         if fence.is_closed() {
             return trouble("the right to write was lost".to_owned());
         }
-        let write = pods.create_subresource::<serde_json::Value>(
+        let write = pods.create_subresource::<_, serde_json::Value>(
             "binding",
             &pod.name,
             &parameters,
-            body.clone(),
+            &binding,
         );
         match timeout(WRITE_TIME_MAX, write).await {
             Ok(Ok(_)) => return Outcome::Bound,
@@ -197,7 +218,10 @@ async fn look(pods: &Api<api::Pod>, pod: &PodName, node: &Text) -> Outcome {
     match timeout(WRITE_TIME_MAX, pods.get_opt(&pod.name)).await {
         Ok(Ok(Some(found))) => {
             let is_same = found.metadata.uid.as_deref() == Some(&*pod.uid);
-            let place = found.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
+            let place = found
+                .spec
+                .as_ref()
+                .and_then(|spec| spec.node_name.as_deref());
             match place.filter(|place| !place.is_empty()) {
                 _ if !is_same => Outcome::Overtaken,
                 Some(place) if place == node.as_str() => Outcome::Bound,
@@ -226,12 +250,16 @@ async fn take_gates_away(
     if fence.is_closed() {
         return Err(trouble("the right to write was lost".to_owned()));
     }
-    let left: Vec<_> = left.iter().map(|gate| json!({ "name": gate.as_str() })).collect();
-    let patch = json!({
+    let left: Vec<_> = left
+        .iter()
+        .map(|gate| json!({ "name": gate.as_str() }))
+        .collect();
+    let patch = Patch::Merge(json!({
         "metadata": { "uid": pod.uid.as_str() },
         "spec": { "schedulingGates": left },
-    });
-    let write = pods.patch(&pod.name, &parameters(), &Patch::Merge(&patch));
+    }));
+    let parameters = parameters();
+    let write = pods.patch(&pod.name, &parameters, &patch);
     match timeout(WRITE_TIME_MAX, write).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(kube::Error::Api(status))) if status.code == 404 => Err(Outcome::Overtaken),
@@ -250,10 +278,11 @@ fn parameters() -> PatchParams {
 /// Marks a pod as disrupted and deletes it.
 async fn evict(client: &Client, pod: &PodName, cause: &str, message: &str, fence: &Fence) {
     let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
-    let patch = json!({
+    let mark = Patch::Strategic(json!({
         "metadata": { "uid": pod.uid.as_str() },
         "status": { "conditions": [condition("DisruptionTarget", "True", cause, message)] },
-    });
+    }));
+    let parameters = parameters();
     let parameters_of_delete = DeleteParams {
         preconditions: Some(Preconditions {
             uid: Some(pod.uid.to_string()),
@@ -267,8 +296,8 @@ async fn evict(client: &Client, pod: &PodName, cause: &str, message: &str, fence
             return;
         }
         // Without the mark the eviction is as good; only its reason is missing.
-        let mark = pods.patch_status(&pod.name, &parameters(), &Patch::Strategic(&patch));
-        if let Ok(Err(why)) = timeout(WRITE_TIME_MAX, mark).await {
+        let marking = pods.patch_status(&pod.name, &parameters, &mark);
+        if let Ok(Err(why)) = timeout(WRITE_TIME_MAX, marking).await {
             tracing::debug!(pod = %pod.name, %why, "can't be marked as disrupted");
         }
         let delete = pods.delete(&pod.name, &parameters_of_delete);
@@ -296,11 +325,12 @@ async fn tell(
         return;
     }
     let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
-    let patch = json!({
+    let patch = Patch::Strategic(json!({
         "metadata": { "uid": pod.uid.as_str(), "resourceVersion": version.as_str() },
         "status": { "conditions": [condition] },
-    });
-    let write = pods.patch_status(&pod.name, &parameters(), &Patch::Strategic(&patch));
+    }));
+    let parameters = parameters();
+    let write = pods.patch_status(&pod.name, &parameters, &patch);
     if let Ok(Err(why)) = timeout(WRITE_TIME_MAX, write).await {
         tracing::debug!(pod = %pod.name, %why, "can't be told why it waits");
     }

@@ -124,5 +124,9 @@ pub enum Change {
     /// All objects of a kind have been told.
     Synced(Kind),
     /// What became of binding the pod with this key and UID.
-    Bind { key: Text, uid: Text, outcome: Outcome },
+    Bind {
+        key: Text,
+        uid: Text,
+        outcome: Outcome,
+    },
 }

@@ -17,7 +17,7 @@ use super::change::Change;
 use super::clock::Clock;
 use super::feed::{Feed, PodState};
 use super::leaving::Leaving;
-use super::tell::Teller;
+use super::tell::{Teller, Waiting};
 
 /// Changes that are taken in before the next cycle; more wait for the one after.
 const BATCH_MAX: usize = 16_384;
@@ -79,13 +79,6 @@ impl Live {
     #[must_use]
     pub fn is_cut_off(&self) -> bool {
         self.changes.is_closed()
-    }
-
-    /// Tells waiting pods why they wait, as far as that has changed.
-    pub fn tell(&mut self, index: &Snapshot, waiting: &[super::tell::Waiting], now: Time) {
-        for order in self.teller.orders(&self.feed, index, waiting, now) {
-            self.send(order);
-        }
     }
 
     fn send(&self, order: Order) {
@@ -188,6 +181,12 @@ impl Cluster for Live {
     }
 
     fn pass(&mut self, _now: Time) {}
+
+    fn tell(&mut self, index: &Snapshot, waiting: &[Waiting], now: Time) {
+        for order in self.teller.orders(&self.feed, index, waiting, now) {
+            self.send(order);
+        }
+    }
 
     fn act(&mut self, index: &Snapshot, decisions: &Decisions, _now: Time) {
         self.feed.note(decisions);

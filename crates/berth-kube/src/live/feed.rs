@@ -55,7 +55,11 @@ pub enum Standing {
     /// It has been given a place, and is being bound.
     Assumed(PodId, NodeId),
     /// Binding it failed; it rests until it is tried again.
-    Resting { until: Time, why: Arc<str>, by: Refuser },
+    Resting {
+        until: Time,
+        why: Arc<str>,
+        by: Refuser,
+    },
     /// It has been evicted, and is about to go.
     Leaving,
     /// It is not in the index.
@@ -136,7 +140,9 @@ impl Feed {
 
     /// The kinds that have yet to be told.
     pub fn unsynced(&self) -> impl Iterator<Item = Kind> {
-        Kind::ALL.into_iter().filter(|kind| !self.synced.contains(kind))
+        Kind::ALL
+            .into_iter()
+            .filter(|kind| !self.synced.contains(kind))
     }
 
     /// Every pod that has not ended, by name.
@@ -180,7 +186,9 @@ impl Feed {
     /// Takes in a change.
     pub fn apply(&mut self, draft: &mut Draft, change: Change, now: Time) {
         let is_early = match &change {
-            Change::Set(_, Object::Pod(_)) | Change::Gone(Kind::Pod, _) => !self.others_are_synced(),
+            Change::Set(_, Object::Pod(_)) | Change::Gone(Kind::Pod, _) => {
+                !self.others_are_synced()
+            }
             _ => false,
         };
         if is_early {
@@ -203,7 +211,9 @@ impl Feed {
                     }
                 }
             }
-            Change::Bind { key, uid, outcome } => self.take_outcome(draft, &key, &uid, outcome, now),
+            Change::Bind { key, uid, outcome } => {
+                self.take_outcome(draft, &key, &uid, outcome, now)
+            }
         }
     }
 
@@ -266,7 +276,11 @@ impl Feed {
 
     /// Considers the pods again that have waited for something of this name.
     fn reconsider(&mut self, draft: &mut Draft, kind: Kind, name: &Text, now: Time) {
-        for key in self.waiting_for.remove(&(kind, name.clone())).unwrap_or_default() {
+        for key in self
+            .waiting_for
+            .remove(&(kind, name.clone()))
+            .unwrap_or_default()
+        {
             let is_apart = |pod: &PodState| matches!(pod.standing, Standing::Apart(_));
             if self.pods.get(&key).is_some_and(is_apart) {
                 self.enter(draft, &key, now);
@@ -282,11 +296,15 @@ impl Feed {
         outcome: Outcome,
         now: Time,
     ) {
-        let Some(pod) = self.pods.get_mut(key) else { return };
+        let Some(pod) = self.pods.get_mut(key) else {
+            return;
+        };
         if pod.record.facts.uid != *uid {
             return;
         }
-        let Standing::Assumed(id, _) = pod.standing else { return };
+        let Standing::Assumed(id, _) = pod.standing else {
+            return;
+        };
         match outcome {
             Outcome::Bound => pod.failures = 0,
             Outcome::Overtaken => {}
@@ -294,7 +312,11 @@ impl Feed {
                 let doubled = REST_MS.0 << pod.failures.min(6);
                 let until = Time(now.0.saturating_add(doubled.min(REST_MS.1)));
                 pod.failures = pod.failures.saturating_add(1);
-                pod.standing = Standing::Resting { until, why: why.into(), by };
+                pod.standing = Standing::Resting {
+                    until,
+                    why: why.into(),
+                    by,
+                };
                 self.resting.insert((until, key.clone()));
                 self.leave(draft, id, now);
                 self.gone.push(key.clone());
@@ -305,6 +327,8 @@ impl Feed {
     /// Takes a pod out of the index.
     fn leave(&mut self, draft: &mut Draft, id: PodId, now: Time) {
         self.keys.remove(&id);
-        draft.remove_pod(id, now).expect("what is in the index is in the draft");
+        draft
+            .remove_pod(id, now)
+            .expect("what is in the index is in the draft");
     }
 }

@@ -80,7 +80,9 @@ impl Teller {
         hindrance: Hindrance,
         orders: &mut Vec<Order>,
     ) {
-        let Some(pods) = index.pending().get(group) else { return };
+        let Some(pods) = index.pending().get(group) else {
+            return;
+        };
         let explanation = explain(index, group, hindrance);
         let (reason, message) = words(index, &explanation);
         for &id in pods.values() {
@@ -137,7 +139,11 @@ fn words(index: &Snapshot, explanation: &Explanation) -> (String, String) {
         .map(|(rule, nodes)| format!("{nodes} node(s): {rule}"))
         .collect();
     if !rules.is_empty() {
-        message = format!("{message} Of {} nodes: {}.", index.nodes().len(), rules.join("; "));
+        message = format!(
+            "{message} Of {} nodes: {}.",
+            index.nodes().len(),
+            rules.join("; ")
+        );
     }
     if message.chars().count() > MESSAGE_CHARS_MAX {
         message = message.chars().take(MESSAGE_CHARS_MAX).collect();
@@ -149,10 +155,14 @@ fn words(index: &Snapshot, explanation: &Explanation) -> (String, String) {
 fn words_apart(pod: &PodState) -> Option<(String, String)> {
     let said = |reason: &str, message: String| Some((reason.to_owned(), message));
     match &pod.standing {
-        Standing::Resting { why, by: Refuser::Admission, .. } => {
-            said("BindRejected", format!("BindRejected: {why}"))
+        Standing::Resting {
+            why,
+            by: Refuser::Admission,
+            ..
+        } => said("BindRejected", format!("BindRejected: {why}")),
+        Standing::Resting { why, .. } => {
+            said("SchedulerError", format!("it is tried again: {why}"))
         }
-        Standing::Resting { why, .. } => said("SchedulerError", format!("it is tried again: {why}")),
         Standing::Apart(Apart::QueueMissing(queue)) => said(
             "Misconfigured",
             format!("Misconfigured: there is no queue {queue}; name one that exists, or make it."),

@@ -43,7 +43,11 @@ pub async fn follow_all(
     changes: &Sender<Change>,
     tasks: &mut JoinSet<()>,
 ) -> Result<(), kube::Error> {
-    let mut follow = Follow { client, changes, tasks };
+    let mut follow = Follow {
+        client,
+        changes,
+        tasks,
+    };
     follow.cluster::<api::Namespace>(Kind::Namespace, |one| {
         Ok(Object::Namespace(lower::namespace(one)))
     });
@@ -127,7 +131,11 @@ impl Follow<'_> {
         } else {
             self.nothing(Kind::GpuGrant).await;
         }
-        if self.serves("scheduling.k8s.io/v1beta1", "podgroups").await? == Served::Yes {
+        if self
+            .serves("scheduling.k8s.io/v1beta1", "podgroups")
+            .await?
+            == Served::Yes
+        {
             self.cluster::<PodGroup>(Kind::PodGroup, pod_group);
         } else {
             self.nothing(Kind::PodGroup).await;

@@ -192,7 +192,7 @@ fn show(args: &Args, console: &Console, control: &Control, around: &Around) -> R
 }
 
 /// Takes the address, or says who might have it.
-fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     if !address.ip().is_loopback() {
         eprintln!(
             "note: {address} can be reached from other machines, and the console has no login"

@@ -25,6 +25,13 @@ pub(crate) fn show(console: &Console, control: &Control) {
     }
 }
 
+/// Waits in silence until the service stops.
+pub(crate) fn wait(control: &Control) {
+    while !control.is_stopping() {
+        control.wait(control.wish(), LOOK_EVERY);
+    }
+}
+
 /// The state of the cluster in a line.
 fn line(figures: &Figures) -> String {
     let pace = if figures.is_late() {

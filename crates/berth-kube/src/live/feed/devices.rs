@@ -83,7 +83,9 @@ impl DeviceObjects {
         let facts = draft.facts_mut();
         match kind {
             Kind::PersistentVolumeClaim => {
-                Arc::make_mut(&mut facts.storage).claims.remove(&claim_key(key));
+                Arc::make_mut(&mut facts.storage)
+                    .claims
+                    .remove(&claim_key(key));
             }
             Kind::PersistentVolume => {
                 Arc::make_mut(&mut facts.storage).volumes.remove(key);
@@ -136,7 +138,10 @@ impl DeviceObjects {
     fn tell_attachments(&self, draft: &mut Draft) {
         let mut by_node: BTreeMap<Text, Vec<Attachment>> = BTreeMap::new();
         for (node, attachment) in self.attachments.values() {
-            by_node.entry(node.clone()).or_default().push(attachment.clone());
+            by_node
+                .entry(node.clone())
+                .or_default()
+                .push(attachment.clone());
         }
         Arc::make_mut(&mut draft.facts_mut().storage).attachments = by_node;
     }
@@ -160,7 +165,9 @@ impl DeviceObjects {
     }
 
     fn tell_slice(&mut self, draft: &mut Draft, key: &Text) {
-        let Some(slice) = self.slices.get(key) else { return };
+        let Some(slice) = self.slices.get(key) else {
+            return;
+        };
         let rules: Vec<resource::DeviceTaintRule> = self.rules.values().cloned().collect();
         let devices = Arc::make_mut(&mut draft.facts_mut().devices);
         match lower::slice(slice, &rules) {
@@ -187,8 +194,11 @@ impl DeviceObjects {
         let devices = Arc::make_mut(&mut draft.facts_mut().devices);
         // What nobody uses any more goes when something new comes.
         if self.expressions.len() > 2 * in_use.len() + 64 {
-            self.expressions.retain(|expression| in_use.contains(expression));
-            devices.expressions.retain(|expression| in_use.contains(expression));
+            self.expressions
+                .retain(|expression| in_use.contains(expression));
+            devices
+                .expressions
+                .retain(|expression| in_use.contains(expression));
         }
         for expression in new {
             for slice in self.slices.values() {

@@ -80,7 +80,9 @@ impl Feed {
     }
 
     fn take_out(&mut self, draft: &mut Draft, key: &Text, now: Time) {
-        let Some(pod) = self.pods.get(key) else { return };
+        let Some(pod) = self.pods.get(key) else {
+            return;
+        };
         let (uid, nominated) = (pod.record.facts.uid.clone(), pod.record.nominated.clone());
         match pod.standing.clone() {
             Standing::In(id) | Standing::Assumed(id, _) => self.leave(draft, id, now),
@@ -98,7 +100,9 @@ impl Feed {
 
     /// Puts a pod that is not in the index where it belongs.
     pub(super) fn enter(&mut self, draft: &mut Draft, key: &Text, now: Time) {
-        let Some(pod) = self.pods.get(key) else { return };
+        let Some(pod) = self.pods.get(key) else {
+            return;
+        };
         let record = pod.record.clone();
         let standing = match self.try_enter(draft, key, &record, now) {
             Ok(id) => {
@@ -275,8 +279,12 @@ fn request(draft: &Draft, record: &PodRecord) -> Request {
         named.fold(ModelSet::NONE, ModelSet::with)
     };
     Request {
-        cpu: asked.cpu.clamp(MilliCpu::ZERO, MilliCpu(limits::CPU_MAX.0 + 1)),
-        memory: asked.memory.clamp(Bytes::ZERO, Bytes(limits::MEMORY_MAX.0 + 1)),
+        cpu: asked
+            .cpu
+            .clamp(MilliCpu::ZERO, MilliCpu(limits::CPU_MAX.0 + 1)),
+        memory: asked
+            .memory
+            .clamp(Bytes::ZERO, Bytes(limits::MEMORY_MAX.0 + 1)),
         gpu,
         models,
     }

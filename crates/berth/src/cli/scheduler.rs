@@ -1,0 +1,149 @@
+//! `berth scheduler`: places the pods of a Kubernetes cluster.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_core::sched::policy;
+use berth_core::time::Span;
+use berth_kube::connect::Target;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::{up, values};
+use crate::console::http::Server;
+use crate::console::{Console, plain};
+use crate::service::control::Control;
+use crate::service::live::{Setup, Standby};
+use crate::service::{Options, Service};
+
+/// Schedule the pods of a Kubernetes cluster, beside kube-scheduler or instead of it
+///
+/// Pods that name it in spec.schedulerName are placed by all of kube-scheduler's rules, with queues,
+/// gangs and shares of GPUs on top. Several may run at a time: one decides, the others stand by.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) cluster: Reach,
+    /// Place the pods that name this scheduler; may be given more than once
+    #[arg(long = "name", value_name = "NAME", default_value = "berth")]
+    pub(crate) names: Vec<String>,
+    /// The policy that places work; `berth policies` lists them
+    #[arg(long, default_value = "berth", value_parser = crate::cli::policies::names())]
+    pub(crate) policy: String,
+    /// Where the console, /metrics and /healthz are served
+    #[arg(long, default_value = "127.0.0.1:10270")]
+    pub(crate) listen: SocketAddr,
+    /// Namespace of the Lease by which one scheduler at a time decides
+    #[arg(long, default_value = "kube-system")]
+    pub(crate) lease_namespace: String,
+    /// Name of that Lease
+    #[arg(long, default_value = "berth-scheduler")]
+    pub(crate) lease_name: String,
+    /// Where others listen for this one's end, so that they take over at once
+    ///
+    /// Has to be an address that they reach; port 0 takes any that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub(crate) heartbeat: SocketAddr,
+    /// Stop after this much time [example: 60s, 5m]
+    #[arg(long = "for", value_name = "DURATION", value_parser = values::duration)]
+    pub(crate) for_: Option<Duration>,
+}
+
+/// Which API server.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Reach {
+    /// How to reach the API server; else KUBECONFIG, ~/.kube/config or the pod's own account
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig; else the current one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+impl Reach {
+    pub(crate) fn target(&self) -> Target {
+        Target {
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
+        }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  berth crd install && berth scheduler
+  berth scheduler --kubeconfig admin.conf --name berth --name default-scheduler
+  kubectl run job --image busybox --overrides '{\"spec\":{\"schedulerName\":\"berth\"}}'";
+
+/// Runs until stopped, or until the right to write is lost.
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    start_log();
+    let listener = up::listen(args.listen)?;
+    let control = Arc::new(Control::default());
+    let setup = Setup {
+        target: args.cluster.target(),
+        names: args.names.clone(),
+        policy: policy::named(&args.policy).expect("the parser accepts names of the catalogue"),
+        lease: (args.lease_namespace.clone(), args.lease_name.clone()),
+        heartbeat: Some(args.heartbeat),
+        seed: 42,
+    };
+    let standby = Standby::begin(setup, &control).map_err(|error| {
+        Failure::unreadable("unable to follow the cluster")
+            .because(format!("{error:#}"))
+            .next("check --kubeconfig and --context, and that the API server answers")
+    })?;
+    let Some(elected) = standby.wait(&control) else {
+        return Ok(Exit::Done);
+    };
+    let options = Options {
+        profile: elected.profile,
+        name: elected.name,
+        seed: 42,
+        start: elected.start,
+        head_start: Span::ZERO,
+        speed: 1.0,
+        for_: args.for_,
+    };
+    let service = Service::start(elected.scheduler, options, Arc::clone(&control))?;
+    let console = Arc::new(Console::new(service.latest()));
+    let server = Server::start(listener, Arc::clone(&console), Arc::clone(&control))?;
+    eprintln!(
+        "http://{} serves the page, /metrics and /healthz",
+        server.address()
+    );
+    plain::wait(&control);
+    server.stop();
+    let last = service.finish();
+    let lost = elected.rights.are_lost();
+    elected.rights.give_back();
+    let last = last.ok_or_else(|| {
+        Failure::new(Exit::Internal, "the scheduler has panicked")
+            .because("its message stands above")
+            .next("this is a defect of Berth: please report it")
+    })?;
+    if let crate::service::published::Books::Broken(violations) = &last.books {
+        return Err(Failure::new(Exit::Internal, "the books don't balance")
+            .because(violations.join("; "))
+            .next("nothing of that decision was carried out; this is a defect of Berth"));
+    }
+    if lost {
+        return Err(
+            Failure::new(Exit::Negative, "another scheduler decides now")
+                .next("start this one again: it will stand by"),
+        );
+    }
+    Ok(Exit::Done)
+}
+
+/// Notes of what happens go to standard error; `BERTH_LOG` says which.
+fn start_log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("BERTH_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,berth=info,berth_kube=info"));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init();
+}
