@@ -35,3 +35,9 @@ pub const GPU_PRODUCT_MEMORY: &str = "nvidia.com/gpu.memory";
 
 /// Extended resource: whole GPUs.
 pub const GPU_RESOURCE: &str = "nvidia.com/gpu";
+
+/// DRA drivers whose devices are GPUs.
+pub const GPU_DRIVERS: &[&str] = &["gpu.nvidia.com", "gpu.berth.dev"];
+
+/// Device classes of whole GPUs.
+pub const GPU_CLASSES: &[&str] = &["gpu.nvidia.com", "gpu.berth.dev"];

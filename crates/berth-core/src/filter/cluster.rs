@@ -7,7 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::dynamic_resources;
 use super::facts::Text;
+use super::facts::device::PodClaim;
 use super::facts::inventory::Devices;
 use super::facts::label::Labels;
 use super::facts::node::{NodeDrivers, NodeFacts};
@@ -217,6 +219,36 @@ impl Cluster {
                 users.swap_remove(index);
             }
         });
+    }
+
+    /// Gives the device claims of a pod that is to run on the node called `name` what the filter finds
+    /// for them there.
+    pub fn allocate(&mut self, name: &str, pod: &PodFacts) {
+        if pod.device_claims.is_empty() {
+            return;
+        }
+        let Some(node) = self.node(name) else { return };
+        let decided = dynamic_resources::allocations(self, pod, &node.facts);
+        let devices = Arc::make_mut(&mut self.devices);
+        for (key, allocation) in decided {
+            devices.allocate(&key, allocation);
+        }
+    }
+
+    /// Takes back what has been decided for the claims of a pod, and not been carried out.
+    pub fn take_back(&mut self, pod: &PodFacts) {
+        if pod.device_claims.is_empty() {
+            return;
+        }
+        let devices = Arc::make_mut(&mut self.devices);
+        for claim in &pod.device_claims {
+            if let PodClaim::Named(name) | PodClaim::Made(name) = claim {
+                devices.take_back(&ClaimKey {
+                    namespace: pod.namespace.clone(),
+                    name: name.clone(),
+                });
+            }
+        }
     }
 
     /// Whether a running pod uses the claim by its name.

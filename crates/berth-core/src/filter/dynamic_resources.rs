@@ -14,8 +14,11 @@ use search::{Outcome, Wish, search};
 
 use super::cluster::{Cluster, NodeEntry};
 use super::facts::Text;
-use super::facts::device::{Allocation, Choice, DeviceClaim, PodClaim, Readiness, Request};
+use super::facts::device::{
+    Access, Allocation, Choice, DeviceClaim, PodClaim, Readiness, Request, Says,
+};
 use super::facts::node::NodeFacts;
+use super::facts::node_selector::NodeSelector;
 use super::facts::pod::PodFacts;
 use super::facts::storage::ClaimKey;
 use super::verdict::{Failure, Reason, Refusal, Verdict};
@@ -116,6 +119,51 @@ fn extended_of(cluster: &Cluster, pod: &PodFacts) -> Extended {
     }
 }
 
+/// What the pod's claims get on a node that has passed: the devices that the filter found, which are
+/// the same as long as nothing has changed. Claims that have theirs are left out; so are extended
+/// resources, which have no claim yet.
+pub(super) fn allocations(
+    cluster: &Cluster,
+    pod: &PodFacts,
+    node: &NodeFacts,
+) -> Vec<(ClaimKey, Allocation)> {
+    let Outset::Judge(_) = prepare(cluster, pod) else {
+        return Vec::new();
+    };
+    let claims = claims_of(cluster, pod).unwrap_or_default();
+    let ready = Ready {
+        cluster,
+        pod,
+        claims,
+        extended: Extended::No,
+    };
+    let (claims, wishes) = ready.wishes(None);
+    if wishes.is_empty() {
+        return Vec::new();
+    }
+    let Ok(Outcome::Found(found)) = search(&cluster.devices, node, &wishes) else {
+        return Vec::new();
+    };
+    let claims = claims.iter().enumerate();
+    let allocation = |(wish, claim): (usize, &&DeviceClaim)| {
+        let of = |access: Access| {
+            let mine = found
+                .iter()
+                .filter(|one| one.wish == wish && one.access == access);
+            mine.map(|one| one.device.clone()).collect()
+        };
+        let allocation = Allocation {
+            says: Says::Decision,
+            devices: of(Access::Use),
+            looked_after: of(Access::Admin),
+            nodes: Some(NodeSelector::named(node.name.clone())),
+            readiness: Readiness::Ready,
+        };
+        (claim.key.clone(), allocation)
+    };
+    claims.map(allocation).collect()
+}
+
 enum Objection {
     Refused(Reason),
     Failed(Failure),
@@ -165,26 +213,10 @@ impl Judge for Ready<'_> {
         }
         // kube-scheduler looks for devices first and refuses for allocated claims afterwards, so
         // that a failure of the search comes out even then.
-        let mut wishes: Vec<Wish<'_>> = Vec::new();
-        for claim in self
-            .claims
-            .iter()
-            .filter(|claim| claim.allocation.is_none())
-        {
-            wishes.push(Wish {
-                requests: &claim.requests,
-                constraints: &claim.constraints,
-            });
-        }
-        if let Some(requests) = &for_resources {
-            wishes.push(Wish {
-                requests,
-                constraints: &[],
-            });
-        }
+        let (_, wishes) = self.wishes(for_resources.as_deref());
         if !wishes.is_empty() {
             match search(&self.cluster.devices, node, &wishes) {
-                Ok(Outcome::Found) => {}
+                Ok(Outcome::Found(_)) => {}
                 Ok(Outcome::None) => return Verdict::whatever_leaves(Reason::NoDevices),
                 Ok(Outcome::NoneAndInvalid) => {
                     return Verdict::whatever_leaves(Reason::PoolInvalid);
@@ -202,7 +234,26 @@ impl Judge for Ready<'_> {
     }
 }
 
-impl Ready<'_> {
+impl<'a> Ready<'a> {
+    /// What devices are looked for: for the claims without any, and for extended resources.
+    fn wishes<'w>(
+        &'w self,
+        for_resources: Option<&'w [Request]>,
+    ) -> (Vec<&'w DeviceClaim>, Vec<Wish<'w>>) {
+        let without = |claim: &&&'a DeviceClaim| claim.allocation.is_none();
+        let claims: Vec<&DeviceClaim> = self.claims.iter().filter(without).copied().collect();
+        let wish = |claim: &&'w DeviceClaim| Wish {
+            requests: &claim.requests,
+            constraints: &claim.constraints,
+        };
+        let mut wishes: Vec<Wish<'_>> = claims.iter().map(wish).collect();
+        wishes.extend(for_resources.map(|requests| Wish {
+            requests,
+            constraints: &[],
+        }));
+        (claims, wishes)
+    }
+
     /// The requests that stand for the pod's extended resources on this node, if there are any to
     /// be made.
     fn for_resources(&self, node: &NodeFacts) -> Result<Option<Vec<Request>>, Verdict> {

@@ -466,7 +466,11 @@ impl Draft {
         let (queue, facts) = (pod.spec.queue, pod.spec.facts.clone());
         if let Some(facts) = facts {
             let name = Arc::clone(&self.node(node).name);
-            self.facts_mut().add_pod(&name, Arc::clone(facts.pod()));
+            let cluster = self.facts_mut();
+            if origin == Origin::Decided {
+                cluster.allocate(&name, facts.pod());
+            }
+            cluster.add_pod(&name, Arc::clone(facts.pod()));
         }
         self.node_mut(node).charge(placement);
         self.charge_queues(queue, &charge, now);
@@ -569,7 +573,9 @@ impl Draft {
             .expect("a bound pod has a placement");
         if let Some(facts) = &spec.facts {
             let name = Arc::clone(&self.node(node).name);
-            self.facts_mut().remove_pod(&name, &facts.pod().uid);
+            let cluster = self.facts_mut();
+            cluster.remove_pod(&name, &facts.pod().uid);
+            cluster.take_back(facts.pod());
         }
         self.count_bound(spec, -1);
         let mut charge = self.charge(spec, self.node(node), &placement);

@@ -4,6 +4,9 @@
 //! answer is looked up, so a bind that got through is never taken back. Retries, time and concurrency
 //! are bounded. Without the right to write ([`Fence`]) nothing is sent. Not here: decisions.
 
+pub mod claims;
+pub mod grants;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,11 +18,13 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client};
 use serde_json::json;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinSet;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::change::{Change, Outcome, Refuser};
+use claims::ClaimOrder;
+use grants::{Desk, Record};
 
 /// Writes under way at one time: enough to keep an API server busy, few enough for it to stay fair.
 const WRITES_MAX: usize = 64;
@@ -53,12 +58,16 @@ impl PodName {
 /// What is to be done.
 #[derive(Debug, Clone)]
 pub enum Order {
-    /// A pod goes to a node; gates of Berth's own are taken away first.
+    /// A pod goes to a node; gates of Berth's own are taken away and its claims get their devices
+    /// first.
     Bind {
         pod: PodName,
         node: Text,
         ungate: Option<Vec<Text>>,
+        claims: Vec<ClaimOrder>,
     },
+    /// Who has which GPU of a node is recorded.
+    Record { node: Text, record: Record },
     /// A pod has to go, for a reason that its owner is told.
     Evict {
         pod: PodName,
@@ -98,23 +107,114 @@ pub async fn carry_out(
     changes: Sender<Change>,
     fence: Fence,
 ) {
-    let slots = Arc::new(Semaphore::new(WRITES_MAX));
-    let mut writes = JoinSet::new();
-    while let Some(order) = orders.recv().await {
-        let slot = Arc::clone(&slots).acquire_owned().await;
-        let slot = slot.expect("the semaphore is never closed");
-        let (client, changes, fence) = (client.clone(), changes.clone(), fence.clone());
-        writes.spawn(async move {
+    let mut actor = Actor {
+        client,
+        changes,
+        fence,
+        slots: Arc::new(Semaphore::new(WRITES_MAX)),
+        writes: JoinSet::new(),
+        desk: Desk::default(),
+    };
+    loop {
+        tokio::select! {
+            order = orders.recv() => match order {
+                Some(order) => actor.begin(order).await,
+                None => break,
+            },
+            Some(done) = actor.writes.join_next() => actor.follow_up(done).await,
+        }
+    }
+    while let Some(done) = actor.writes.join_next().await {
+        actor.follow_up(done).await;
+    }
+}
+
+struct Actor {
+    client: Client,
+    changes: Sender<Change>,
+    fence: Fence,
+    slots: Arc<Semaphore>,
+    writes: JoinSet<Done>,
+    desk: Desk,
+}
+
+/// What a write leaves to be done.
+enum Done {
+    Nothing,
+    /// The GPUs of a node are recorded, and these follow.
+    Recorded {
+        node: Text,
+        then: Vec<Order>,
+    },
+}
+
+impl Actor {
+    async fn begin(&mut self, order: Order) {
+        match order {
+            Order::Record { node, record } => {
+                if let Some(record) = self.desk.submit(&node, record) {
+                    self.record(node, record).await;
+                }
+            }
+            order => self.write(order).await,
+        }
+    }
+
+    async fn write(&mut self, order: Order) {
+        let slot = self.slot().await;
+        let (client, changes) = (self.client.clone(), self.changes.clone());
+        let fence = self.fence.clone();
+        self.writes.spawn(async move {
             let told = carry_out_one(&client, order, &fence).await;
             // The slot is free before the index is told: it may be waiting for nothing else.
             drop(slot);
             if let Some(change) = told {
                 let _ = changes.send(change).await;
             }
+            Done::Nothing
         });
-        while writes.try_join_next().is_some() {}
     }
-    while writes.join_next().await.is_some() {}
+
+    async fn record(&mut self, node: Text, record: Record) {
+        let slot = self.slot().await;
+        let (client, changes) = (self.client.clone(), self.changes.clone());
+        let fence = self.fence.clone();
+        self.writes.spawn(async move {
+            let written = grants::write(&client, &node, &record, &fence).await;
+            drop(slot);
+            let mut then = record.then;
+            if let Err(why) = written {
+                for order in std::mem::take(&mut then) {
+                    if let Order::Bind { pod, .. } = order {
+                        let outcome = trouble(why.clone());
+                        let (key, uid) = (pod.key(), pod.uid);
+                        let _ = changes.send(Change::Bind { key, uid, outcome }).await;
+                    }
+                }
+            }
+            Done::Recorded { node, then }
+        });
+    }
+
+    async fn follow_up(&mut self, done: Result<Done, JoinError>) {
+        match done {
+            Ok(Done::Nothing) => {}
+            Ok(Done::Recorded { node, then }) => {
+                for order in then {
+                    self.write(order).await;
+                }
+                if let Some(record) = self.desk.finish(&node) {
+                    self.record(node, record).await;
+                }
+            }
+            Err(error) => tracing::error!(%error, "a write has panicked"),
+        }
+    }
+
+    async fn slot(&self) -> OwnedSemaphorePermit {
+        let slot = Arc::clone(&self.slots).acquire_owned().await;
+        slot.expect("the semaphore is never closed")
+    }
 }
 
 /// A channel for orders. There is at most one order a pod at a time, so pods bound it.
@@ -125,11 +225,20 @@ pub fn channel() -> (mpsc::UnboundedSender<Order>, UnboundedReceiver<Order>) {
 
 async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<Change> {
     match order {
-        Order::Bind { pod, node, ungate } => {
-            let outcome = bind(client, &pod, &node, ungate.as_deref(), fence).await;
+        Order::Bind {
+            pod,
+            node,
+            ungate,
+            claims,
+        } => {
+            let outcome = match prepare(client, &pod, ungate.as_deref(), &claims, fence).await {
+                Ok(()) => bind(client, &pod, &node, fence).await,
+                Err(outcome) => outcome,
+            };
             let (key, uid) = (pod.key(), pod.uid);
             Some(Change::Bind { key, uid, outcome })
         }
+        Order::Record { .. } => None,
         Order::Evict {
             pod,
             cause,
@@ -151,19 +260,23 @@ async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<C
     }
 }
 
-async fn bind(
+/// What comes before the binding.
+async fn prepare(
     client: &Client,
     pod: &PodName,
-    node: &Text,
     ungate: Option<&[Text]>,
+    claims: &[ClaimOrder],
     fence: &Fence,
-) -> Outcome {
-    let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
-    if let Some(left) = ungate
-        && let Err(outcome) = take_gates_away(&pods, pod, left, fence).await
-    {
-        return outcome;
+) -> Result<(), Outcome> {
+    if let Some(left) = ungate {
+        let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
+        take_gates_away(&pods, pod, left, fence).await?;
     }
+    claims::write(client, pod, claims, fence).await
+}
+
+async fn bind(client: &Client, pod: &PodName, node: &Text, fence: &Fence) -> Outcome {
+    let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
     let binding = api::Binding {
         metadata: ObjectMeta {
             name: Some(pod.name.to_string()),
@@ -196,10 +309,7 @@ async fn bind(
                 404 => return Outcome::Overtaken,
                 409 => return look(&pods, pod, node).await,
                 429 | 500..=599 => last = status.message.clone(),
-                _ => {
-                    let (why, by) = (status.message.clone(), Refuser::Admission);
-                    return Outcome::Refused { why, by };
-                }
+                _ => return refused(&status),
             },
             Ok(Err(error)) => last = error.to_string(),
             Err(_) => last = "the API server did not answer".to_owned(),
@@ -233,6 +343,16 @@ async fn look(pods: &Api<api::Pod>, pod: &PodName, node: &Text) -> Outcome {
         Ok(Err(error)) => trouble(error.to_string()),
         Err(_) => trouble("the API server did not answer".to_owned()),
     }
+}
+
+/// What an answer of the API server comes to that is no success.
+fn refused(status: &kube::core::Status) -> Outcome {
+    let by = match status.code {
+        409 | 429 | 500..=599 => Refuser::Trouble,
+        _ => Refuser::Admission,
+    };
+    let why = status.message.clone();
+    Outcome::Refused { why, by }
 }
 
 fn trouble(why: String) -> Outcome {

@@ -1,10 +1,13 @@
 //! The port of the scheduler's loop onto a live cluster.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use berth_api::grant::PodGrant;
 use berth_core::filter::facts::Text;
-use berth_core::id::PodId;
+use berth_core::id::{NodeId, PodId};
 use berth_core::model::draft::Draft;
+use berth_core::model::gpu::{GpuGrant, GpuMode};
 use berth_core::model::snapshot::Snapshot;
 use berth_core::sched::decisions::{Decisions, Evict};
 use berth_core::sched::scheduler::Cluster;
@@ -12,6 +15,7 @@ use berth_core::time::Time;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Receiver, UnboundedSender};
 
+use super::act::grants::Record;
 use super::act::{Order, PodName};
 use super::change::Change;
 use super::clock::Clock;
@@ -34,6 +38,8 @@ pub struct Live {
     /// Pods that were evicted in the last step, to be taken out of the index.
     dismissed: Vec<Text>,
     teller: Teller,
+    /// How often the right to write has passed from one scheduler to another.
+    epoch: i64,
     /// How much has been done since the start.
     pub counts: Counts,
 }
@@ -65,8 +71,14 @@ impl Live {
             leaving: Leaving::default(),
             dismissed: Vec::new(),
             teller: Teller::default(),
+            epoch: 0,
             counts: Counts::default(),
         }
+    }
+
+    /// Sets the epoch of the records that are written from now on.
+    pub fn set_epoch(&mut self, epoch: i64) {
+        self.epoch = epoch;
     }
 
     /// What the index was made of.
@@ -125,22 +137,74 @@ impl Live {
         });
     }
 
-    fn bind(&mut self, pod: PodId, node: &str) {
-        let Some((_, state)) = self.feed.pod(pod) else {
-            return;
-        };
-        let ungate = (!state.record.gates.is_empty()).then(Vec::new);
-        let node = Text::from(node);
-        let order = Order::Bind {
-            pod: name(state),
-            node: node.clone(),
-            ungate,
-        };
-        self.counts.binds += 1;
-        if let Some(order) = self.leaving.pass(&node, order) {
-            self.send(order);
+    /// Binds the pods that were given places on one node.
+    fn bind_all(&mut self, index: &Snapshot, id: NodeId, pods: &[PodId]) {
+        let node = Text::from(&*index.node(id).name);
+        let mut orders = Vec::new();
+        for &pod in pods {
+            let Some((_, state)) = self.feed.pod(pod) else {
+                continue;
+            };
+            let claims = self.feed.claim_orders(index, &state.record.facts);
+            let order = Order::Bind {
+                pod: name(state),
+                node: node.clone(),
+                ungate: (!state.record.gates.is_empty()).then(Vec::new),
+                claims,
+            };
+            self.counts.binds += 1;
+            orders.extend(self.leaving.pass(&node, order));
+        }
+        if is_shared(index, id) {
+            self.record(index, id, orders);
+        } else {
+            for order in orders {
+                self.send(order);
+            }
         }
     }
+
+    /// Records who has which GPU of a node, and does `then` after that.
+    fn record(&self, index: &Snapshot, id: NodeId, then: Vec<Order>) {
+        let node = index.node(id);
+        let grants = node.placements.iter().filter_map(|placement| {
+            let (_, state) = self.feed.pod(placement.pod)?;
+            pod_grant(state, &placement.grant)
+        });
+        let record = Record {
+            epoch: self.epoch,
+            grants: grants.collect(),
+            then,
+        };
+        let node = Text::from(&*node.name);
+        self.send(Order::Record { node, record });
+    }
+}
+
+/// Whether the GPUs of a node are cut into shares, so that somebody has to say who has which.
+fn is_shared(index: &Snapshot, id: NodeId) -> bool {
+    let mut gpus = index.node(id).state.gpus.iter();
+    gpus.any(|gpu| matches!(gpu.mode, GpuMode::TimeSlice | GpuMode::Mps))
+}
+
+fn pod_grant(pod: &PodState, grant: &GpuGrant) -> Option<PodGrant> {
+    let facts = &pod.record.facts;
+    let memory = match *grant {
+        GpuGrant::None => return None,
+        GpuGrant::Whole { .. } => 0,
+        GpuGrant::Share { memory, .. }
+        | GpuGrant::Mig { memory, .. }
+        | GpuGrant::Vgpu { memory, .. } => memory.0,
+    };
+    let gpus = grant.gpus().iter().filter_map(|gpu| u8::try_from(gpu).ok());
+    Some(PodGrant {
+        namespace: facts.namespace.to_string(),
+        name: facts.name.to_string(),
+        uid: facts.uid.to_string(),
+        gpus: gpus.collect(),
+        compute: grant.compute_each().0,
+        memory_bytes: memory,
+    })
 }
 
 fn name(pod: &PodState) -> PodName {
@@ -183,6 +247,11 @@ impl Cluster for Live {
     fn pass(&mut self, _now: Time) {}
 
     fn tell(&mut self, index: &Snapshot, waiting: &[Waiting], now: Time) {
+        for node in self.feed.take_unrecorded() {
+            if is_shared(index, node) {
+                self.record(index, node, Vec::new());
+            }
+        }
         for order in self.teller.orders(&self.feed, index, waiting, now) {
             self.send(order);
         }
@@ -193,9 +262,12 @@ impl Cluster for Live {
         for evict in &decisions.evictions {
             self.evict(evict);
         }
+        let mut by_node: BTreeMap<NodeId, Vec<PodId>> = BTreeMap::new();
         for bind in &decisions.binds {
-            let node = index.node(bind.node).name.clone();
-            self.bind(bind.pod, &node);
+            by_node.entry(bind.node).or_default().push(bind.pod);
+        }
+        for (node, pods) in by_node {
+            self.bind_all(index, node, &pods);
         }
     }
 }

@@ -16,12 +16,16 @@ use std::sync::Arc;
 
 use berth_api::grant::PodGrant;
 use berth_core::filter::facts::Text;
+use berth_core::filter::facts::pod::PodFacts;
+use berth_core::filter::facts::storage::ClaimKey;
 use berth_core::id::{GangId, NodeId, PodId, QueueId, UserId};
 use berth_core::model::draft::Draft;
+use berth_core::model::snapshot::Snapshot;
 use berth_core::time::Time;
 
+use super::act::claims::ClaimOrder;
 use super::change::{Change, Kind, Object, Outcome, Refuser};
-use crate::lower::{PodRecord, QueueRecord};
+use crate::lower::{NodeRecord, PodRecord, QueueRecord};
 use devices::DeviceObjects;
 
 /// Whose pods a scheduler places.
@@ -43,6 +47,8 @@ pub enum Apart {
     GangUnknown(Text),
     /// It runs on a node that the cluster doesn't have.
     NodeUnknown(Text),
+    /// A device claim that it names isn't there yet.
+    ClaimMissing(Text),
     /// The index is full.
     Full(Arc<str>),
 }
@@ -85,6 +91,9 @@ pub struct Feed {
     pods: BTreeMap<Text, PodState>,
     keys: BTreeMap<PodId, Text>,
     nodes: BTreeMap<Text, NodeId>,
+    node_records: BTreeMap<Text, NodeRecord>,
+    /// The pod that is charged for the GPUs of each claim.
+    claim_payers: BTreeMap<ClaimKey, Text>,
     /// Pods that are considered again when something of this name comes.
     waiting_for: BTreeMap<(Kind, Text), BTreeSet<Text>>,
     queues: BTreeMap<Text, (QueueRecord, Option<QueueId>)>,
@@ -95,6 +104,8 @@ pub struct Feed {
     /// Grants by the pod's UID, as recorded.
     grants: BTreeMap<Text, PodGrant>,
     grants_of: BTreeMap<Text, Vec<Text>>,
+    /// Nodes with pods whose GPUs nobody has recorded.
+    unrecorded: BTreeSet<NodeId>,
     devices: DeviceObjects,
     resting: BTreeSet<(Time, Text)>,
     synced: BTreeSet<Kind>,
@@ -115,6 +126,8 @@ impl Feed {
             pods: BTreeMap::new(),
             keys: BTreeMap::new(),
             nodes: BTreeMap::new(),
+            node_records: BTreeMap::new(),
+            claim_payers: BTreeMap::new(),
             waiting_for: BTreeMap::new(),
             queues: BTreeMap::new(),
             default_queue: None,
@@ -123,6 +136,7 @@ impl Feed {
             users: BTreeMap::new(),
             grants: BTreeMap::new(),
             grants_of: BTreeMap::new(),
+            unrecorded: BTreeSet::new(),
             devices: DeviceObjects::default(),
             resting: BTreeSet::new(),
             synced: BTreeSet::new(),
@@ -158,9 +172,23 @@ impl Feed {
         Some((key, self.pods.get(key)?))
     }
 
+    /// What the device claims of a pod get, as the index has it decided.
+    #[must_use]
+    pub fn claim_orders(&self, index: &Snapshot, pod: &PodFacts) -> Vec<ClaimOrder> {
+        if pod.device_claims.is_empty() {
+            return Vec::new();
+        }
+        self.devices.orders(index, pod)
+    }
+
     /// Pods that have gone or lost their place since the last call.
     pub fn take_gone(&mut self) -> Vec<Text> {
         std::mem::take(&mut self.gone)
+    }
+
+    /// Nodes on which pods were found whose GPUs nobody has recorded, since the last call.
+    pub fn take_unrecorded(&mut self) -> BTreeSet<NodeId> {
+        std::mem::take(&mut self.unrecorded)
     }
 
     /// When the next pod that rests is to be tried again.
@@ -235,7 +263,16 @@ impl Feed {
             Object::GpuGrant(grants) => self.set_grants(key, grants),
             Object::PodGroup(record) => self.set_gang_size(draft, record, now),
             Object::Pod(record) => self.set_pod(draft, key, *record, now),
-            other => self.devices.set(draft, key, other),
+            other => {
+                let before = self.devices.node_of(key);
+                let is_claim = matches!(other, Object::ResourceClaim(_));
+                self.devices.set(draft, key, other);
+                self.refresh_node(draft, before, now);
+                self.refresh_node(draft, self.devices.node_of(key), now);
+                if is_claim {
+                    self.reconsider(draft, Kind::ResourceClaim, key, now);
+                }
+            }
         }
     }
 
@@ -253,7 +290,11 @@ impl Feed {
                 self.gang_sizes.remove(key);
             }
             Kind::Pod => self.remove_pod(draft, key, now),
-            other => self.devices.remove(draft, other, key),
+            other => {
+                let node = self.devices.node_of(key);
+                self.devices.remove(draft, other, key);
+                self.refresh_node(draft, node, now);
+            }
         }
     }
 

@@ -73,8 +73,12 @@ mod tests {
             name: Text::from(name),
             uid: Text::from(name),
         };
-        let (node, ungate) = (literal!("n1"), None);
-        Order::Bind { pod, node, ungate }
+        Order::Bind {
+            pod,
+            node: literal!("n1"),
+            ungate: None,
+            claims: Vec::new(),
+        }
     }
 
     #[test]

@@ -171,6 +171,10 @@ fn words_apart(pod: &PodState) -> Option<(String, String)> {
             "Misconfigured",
             format!("Misconfigured: nobody says how large gang {gang} is; make its PodGroup."),
         ),
+        Standing::Apart(Apart::ClaimMissing(claim)) => said(
+            "Unschedulable",
+            format!("NodeRules: device claim {claim} doesn't exist yet."),
+        ),
         Standing::Apart(Apart::Full(why)) => said("SchedulerError", why.to_string()),
         Standing::In(_)
         | Standing::Assumed(..)

@@ -3,7 +3,7 @@
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::device::{
     Access, AllocatedDevice, Allocation, Ask, Choice, Constraint, ContainerAsk, DeviceClaim,
-    DeviceKey, Likeness, PodClaim, Readiness, Request, Sharing, Wanted,
+    DeviceKey, Likeness, PodClaim, Readiness, Request, Says, Sharing, Wanted,
 };
 use berth_core::filter::facts::exact::Exact;
 use berth_core::filter::facts::storage::ClaimKey;
@@ -176,6 +176,8 @@ fn allocation(from: &api::ResourceClaimStatus) -> Result<Option<Allocation>, Low
     let results = results.map_or(&[][..], |one| list(one.results.as_ref()));
     let for_use = results.iter().filter(|one| one.admin_access != Some(true));
     Ok(Some(Allocation {
+        says: Says::TheClaim,
+        looked_after: Box::default(),
         devices: for_use.map(allocated).collect::<Result<_, _>>()?,
         nodes: given.node_selector.as_ref().map(node_selector),
         readiness: readiness(from, given, results),
@@ -184,6 +186,7 @@ fn allocation(from: &api::ResourceClaimStatus) -> Result<Option<Allocation>, Low
 
 fn allocated(from: &api::DeviceRequestAllocationResult) -> Result<AllocatedDevice, LowerError> {
     Ok(AllocatedDevice {
+        request: text(&from.request),
         key: DeviceKey {
             driver: text(&from.driver),
             pool: text(&from.pool),

@@ -48,7 +48,7 @@ fn ask(
     cluster: &Cluster,
     question: impl Fn(&berth_core::filter::cluster::NodeEntry) -> Answer,
 ) -> Answers {
-    let nodes = cluster.nodes().iter();
+    let nodes = cluster.nodes();
     let said = nodes.map(|node| {
         let said = match question(node) {
             Answer::Fits => Said::Fits,

@@ -63,7 +63,8 @@ pub(crate) struct Standby {
     draft: Draft,
     clock: Clock,
     fence: Fence,
-    turn: oneshot::Receiver<()>,
+    /// The epoch of this process, once its turn has come.
+    turn: oneshot::Receiver<i64>,
     candidate: Candidate,
     setup: Setup,
     name: String,
@@ -117,7 +118,7 @@ impl Standby {
             let control = Arc::clone(control);
             tasks.spawn(async move {
                 let held = keeper.acquire().await;
-                let _ = elected.send(());
+                let _ = elected.send(i64::from(held.transitions));
                 let why = keeper.keep(held, &closed, alarmed).await;
                 tracing::error!(%why, "the right to write was lost; this process ends");
                 control.stop();
@@ -151,7 +152,8 @@ impl Standby {
             }
             let until = self.clock.now() + LOOK_EVERY;
             self.live.observe(&mut self.draft, until);
-            if since.is_none() && self.turn.try_recv().is_ok() {
+            if let Ok(epoch) = self.turn.try_recv() {
+                self.live.set_epoch(epoch);
                 since = Some(Instant::now());
             }
             let is_synced = self.live.feed().is_synced();

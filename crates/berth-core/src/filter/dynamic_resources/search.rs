@@ -6,12 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use arcstr::format as text;
+
 use super::capacity;
 use super::constraint::{For, Rule};
 use super::pools::{Pool, PoolDevice, PoolState, gather, reaches};
 use crate::filter::facts::Text;
 use crate::filter::facts::device::{
-    Access, Ask, Choice, Constraint, DeviceNodes, Request, Sharing, Truth, Wanted,
+    Access, AllocatedDevice, Ask, Choice, Constraint, DeviceNodes, Request, Sharing, Truth, Wanted,
 };
 use crate::filter::facts::exact::Exact;
 use crate::filter::facts::inventory::{Amounts, Devices, Held};
@@ -27,10 +29,19 @@ pub(super) struct Wish<'a> {
     pub(super) constraints: &'a [Constraint],
 }
 
+/// A device for a request of a wish.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    /// The wish, by its place.
+    pub(super) wish: usize,
+    pub(super) access: Access,
+    pub(super) device: AllocatedDevice,
+}
+
 /// How a search on one node ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Outcome {
-    Found,
+    Found(Vec<Found>),
     /// There is no way.
     None,
     /// There is no way, and a pool contradicts itself.
@@ -47,7 +58,7 @@ pub(super) fn search(
     let is_invalid = pools.iter().any(|pool| pool.state == PoolState::Invalid);
     let mut search = Search::new(devices, node, &pools, wishes)?;
     match search.next_request(At::START) {
-        Ok(true) => Ok(Outcome::Found),
+        Ok(true) => Ok(Outcome::Found(search.found())),
         Ok(false) if is_invalid => Ok(Outcome::NoneAndInvalid),
         Ok(false) => Ok(Outcome::None),
         // The first claim can't have so many devices whatever the others get.
@@ -141,6 +152,8 @@ struct Search<'a, 's> {
     counters: BTreeMap<(usize, &'a Text, &'a Text), Exact>,
     matches: BTreeMap<(Place, usize, usize, usize), bool>,
     steps_left: usize,
+    /// What this attempt has so far.
+    chosen: Vec<(At, Place)>,
 }
 
 /// What adding a device changed.
@@ -172,11 +185,40 @@ impl<'a, 's> Search<'a, 's> {
             counters: BTreeMap::new(),
             matches: BTreeMap::new(),
             steps_left: DEVICE_SEARCH_STEPS_MAX,
+            chosen: Vec::new(),
         };
         for (claim, wish) in wishes.iter().enumerate() {
             search.prepare_claim(claim, wish)?;
         }
         Ok(search)
+    }
+
+    /// The devices of a successful attempt.
+    fn found(&self) -> Vec<Found> {
+        let found = |&(at, place): &(At, Place)| {
+            let ready = &self.ready[&at.ask()];
+            let one = self.device(place);
+            let request = match ready.whom.alternative {
+                Some(alternative) => text!("{}/{alternative}", ready.whom.request),
+                None => ready.whom.request.clone(),
+            };
+            let consumed = match one.device.sharing {
+                Sharing::One => None,
+                Sharing::Several => capacity::consumed(one.device, &ready.ask.capacity).ok(),
+            };
+            let consumed = consumed.flatten().unwrap_or_default();
+            Found {
+                wish: at.claim,
+                access: ready.ask.access,
+                device: AllocatedDevice {
+                    request,
+                    key: one.key.clone(),
+                    sharing: one.device.sharing,
+                    capacity: consumed.into_iter().collect(),
+                },
+            }
+        };
+        self.chosen.iter().map(found).collect()
     }
 
     /// Counts what a claim needs at least; more than a claim can have is a failure.
@@ -458,7 +500,7 @@ impl<'a, 's> Search<'a, 's> {
         }
         self.n_results[at.claim] += 1;
         if !self.is_large_enough(ask, place)? {
-            self.take_back(at, place, &added);
+            self.undo(at, place, &added);
             return Ok(None);
         }
         if is_shared {
@@ -472,10 +514,16 @@ impl<'a, 's> Search<'a, 's> {
             }
             added.consumed = Some(consumed);
         }
+        self.chosen.push((at, place));
         Ok(Some(added))
     }
 
     fn take_back(&mut self, at: At, place: Place, added: &Added) {
+        self.chosen.pop();
+        self.undo(at, place, added);
+    }
+
+    fn undo(&mut self, at: At, place: Place, added: &Added) {
         self.n_results[at.claim] -= 1;
         if let Some(consumed) = &added.consumed {
             let (n_shares, amounts) = self.shared.get_mut(&place).expect("a share was added");

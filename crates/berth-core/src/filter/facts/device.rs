@@ -229,6 +229,8 @@ pub struct Constraint {
 /// A device that a claim has been given.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AllocatedDevice {
+    /// The request that it is for, or `request/alternative`.
+    pub request: Text,
     pub key: DeviceKey,
     pub sharing: Sharing,
     /// Capacity that is taken of a shared device.
@@ -244,11 +246,23 @@ pub enum Readiness {
     Failed,
 }
 
+/// Who says that a claim has its devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Says {
+    /// The claim itself.
+    TheClaim,
+    /// A decision that has yet to be carried out.
+    Decision,
+}
+
 /// What a claim has been given.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Allocation {
+    pub says: Says,
     /// Devices, without those for admin access.
     pub devices: Box<[AllocatedDevice]>,
+    /// Devices for admin access, which others may have as well; known of decisions alone.
+    pub looked_after: Box<[AllocatedDevice]>,
     /// The nodes that can use them; `None` for all.
     pub nodes: Option<NodeSelector>,
     pub readiness: Readiness,

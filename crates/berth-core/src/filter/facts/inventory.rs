@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Text;
 use super::device::{
-    Allocation, DeviceClaim, DeviceKey, DeviceNodes, DeviceSlice, Expressions, Sharing,
+    Allocation, DeviceClaim, DeviceKey, DeviceNodes, DeviceSlice, Expressions, Says, Sharing,
 };
 use super::exact::Exact;
 use super::storage::ClaimKey;
@@ -106,6 +106,26 @@ impl Devices {
             self.held.add(allocation);
         }
         self.claims.insert(claim.key.clone(), claim);
+    }
+
+    /// Gives a claim what has been decided for it.
+    pub fn allocate(&mut self, key: &ClaimKey, allocation: Allocation) {
+        if let Some(claim) = self.claims.get_mut(key)
+            && claim.allocation.is_none()
+        {
+            self.held.add(&allocation);
+            claim.allocation = Some(allocation);
+        }
+    }
+
+    /// Takes back what has been decided for a claim, unless it has been carried out.
+    pub fn take_back(&mut self, key: &ClaimKey) {
+        if let Some(claim) = self.claims.get_mut(key) {
+            let decided = |one: &mut Allocation| one.says == Says::Decision;
+            if let Some(allocation) = claim.allocation.take_if(decided) {
+                self.held.remove(&allocation);
+            }
+        }
     }
 
     /// Takes a claim away, and gives back what it holds.
@@ -207,11 +227,12 @@ impl Held {
 mod tests {
     use arcstr::literal;
 
-    use super::super::device::{AllocatedDevice, Readiness};
+    use super::super::device::{AllocatedDevice, Readiness, Says};
     use super::*;
 
     fn claim(name: &str, sharing: Sharing, amount: i64) -> DeviceClaim {
         let device = AllocatedDevice {
+            request: literal!("request"),
             key: DeviceKey {
                 driver: literal!("driver"),
                 pool: literal!("pool"),
@@ -232,6 +253,8 @@ mod tests {
             requests: Box::default(),
             constraints: Box::default(),
             allocation: Some(Allocation {
+                says: Says::TheClaim,
+                looked_after: Box::default(),
                 devices: Box::new([device]),
                 nodes: None,
                 readiness: Readiness::Ready,

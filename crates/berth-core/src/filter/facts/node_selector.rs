@@ -58,6 +58,22 @@ pub struct NodeSelector {
 }
 
 impl NodeSelector {
+    /// The node called `name` alone.
+    #[must_use]
+    pub fn named(name: Text) -> Self {
+        let tests = TermTests {
+            labels: Box::default(),
+            names: Box::new([NameTest::Is(name.clone())]),
+        };
+        let term = NodeTerm {
+            tests: Some(tests),
+            named: Some(Box::new([name])),
+        };
+        Self {
+            terms: Box::new([term]),
+        }
+    }
+
     /// Whether the node passes.
     #[must_use]
     pub fn matches(&self, node: Subject<'_>) -> bool {

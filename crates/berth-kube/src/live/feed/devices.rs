@@ -4,10 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_core::filter::facts::Text;
+use berth_core::filter::facts::device::{
+    AllocatedDevice, Allocation, Choice, DeviceClaim, DeviceKey, DeviceSlice, PodClaim, Says,
+};
+use berth_core::filter::facts::inventory::Devices;
+use berth_core::filter::facts::node_selector::NodeSelector;
+use berth_core::filter::facts::pod::PodFacts;
 use berth_core::filter::facts::storage::{Attachment, ClaimKey, StorageRoom};
 use berth_core::model::draft::Draft;
+use berth_core::model::snapshot::Snapshot;
+use k8s_openapi::api::core::v1 as api;
 use k8s_openapi::api::resource::v1 as resource;
 
+use crate::live::act::claims::{ClaimOrder, Give, GivenDevice};
 use crate::live::change::{Kind, Object};
 use crate::lower::{self, Evaluator};
 
@@ -54,7 +63,9 @@ impl DeviceObjects {
             }
             Object::VolumeAttachment(None) => self.remove(draft, Kind::VolumeAttachment, key),
             Object::ResourceClaim(claim) => {
-                Arc::make_mut(&mut facts.devices).set_claim(*claim);
+                let devices = Arc::make_mut(&mut facts.devices);
+                let claim = with_decision(*claim, devices);
+                devices.set_claim(claim);
                 self.evaluate_new(draft);
             }
             Object::ResourceSlice(slice) => {
@@ -128,6 +139,106 @@ impl DeviceObjects {
             | Kind::PodGroup
             | Kind::Pod => unreachable!("the feed itself takes these"),
         }
+    }
+
+    /// The node that the slice of this name is for, if there is such a slice.
+    pub(super) fn node_of(&self, slice: &Text) -> Option<Text> {
+        let slice = self.slices.get(slice)?;
+        slice.spec.node_name.as_deref().map(Text::from)
+    }
+
+    /// What the claims of a pod get, as the index has it decided, in the words of the API.
+    pub(super) fn orders(&self, index: &Snapshot, pod: &PodFacts) -> Vec<ClaimOrder> {
+        let devices = &index.facts().devices;
+        let names = pod.device_claims.iter().filter_map(|claim| match claim {
+            PodClaim::Named(name) | PodClaim::Made(name) => Some(name),
+            PodClaim::Pending(_) => None,
+        });
+        let keys = names.map(|name| ClaimKey {
+            namespace: pod.namespace.clone(),
+            name: name.clone(),
+        });
+        let claims = keys.filter_map(|key| devices.claims().get(&key));
+        let order = |claim: &DeviceClaim| {
+            let decided = claim.allocation.as_ref();
+            let decided = decided.filter(|one| one.says == Says::Decision);
+            ClaimOrder {
+                name: claim.key.name.clone(),
+                uid: claim.uid.clone(),
+                give: decided.map(|allocation| self.give(devices, claim, allocation)),
+            }
+        };
+        claims.map(order).collect()
+    }
+
+    fn give(&self, devices: &Devices, claim: &DeviceClaim, allocation: &Allocation) -> Give {
+        let given = |is_admin: bool| {
+            move |device: &AllocatedDevice| {
+                let raw = self.device(devices, &device.key);
+                GivenDevice {
+                    device: device.clone(),
+                    is_admin,
+                    binding_conditions: raw.and_then(|raw| raw.binding_conditions.clone()),
+                    binding_failure_conditions: raw
+                        .and_then(|raw| raw.binding_failure_conditions.clone()),
+                }
+            }
+        };
+        let used = allocation.devices.iter().map(given(false));
+        let looked_after = allocation.looked_after.iter().map(given(true));
+        let all = allocation.devices.iter().chain(&allocation.looked_after);
+        let mut classes: Vec<(Text, Vec<resource::DeviceClassConfiguration>)> = Vec::new();
+        for device in all {
+            let class = class_of(claim, &device.request);
+            let class = class.and_then(|class| self.classes.get(class));
+            let known = classes
+                .iter()
+                .any(|(request, _)| *request == device.request);
+            if let Some(config) = class.and_then(|class| class.spec.as_ref()?.config.clone())
+                && !known
+            {
+                classes.push((device.request.clone(), config));
+            }
+        }
+        Give {
+            devices: used.chain(looked_after).collect(),
+            nodes: self.nodes_of(devices, allocation),
+            classes,
+        }
+    }
+
+    /// The nodes that can use what has been allocated: the node itself where a device belongs to it.
+    fn nodes_of(&self, devices: &Devices, allocation: &Allocation) -> Option<api::NodeSelector> {
+        let all = allocation.devices.iter().chain(&allocation.looked_after);
+        let everywhere = all.clone().all(|device| {
+            let slice = self.slice(devices, &device.key);
+            slice.is_some_and(|slice| slice.spec.all_nodes == Some(true))
+        });
+        let node = allocation.nodes.as_ref().and_then(NodeSelector::names)?;
+        let names = node.iter().map(ToString::to_string).collect();
+        let term = api::NodeSelectorTerm {
+            match_expressions: None,
+            match_fields: Some(vec![api::NodeSelectorRequirement {
+                key: "metadata.name".to_owned(),
+                operator: "In".to_owned(),
+                values: Some(names),
+            }]),
+        };
+        (!everywhere).then(|| api::NodeSelector {
+            node_selector_terms: vec![term],
+        })
+    }
+
+    fn slice(&self, devices: &Devices, key: &DeviceKey) -> Option<&resource::ResourceSlice> {
+        let mut slices = devices.slices_of(&key.driver, &key.pool);
+        let has = |slice: &&DeviceSlice| slice.devices.iter().any(|one| one.name == key.device);
+        self.slices.get(&slices.find(has)?.name)
+    }
+
+    fn device(&self, devices: &Devices, key: &DeviceKey) -> Option<&resource::Device> {
+        let slice = self.slice(devices, key)?;
+        let mut all = slice.spec.devices.iter().flatten();
+        all.find(|one| one.name == *key.device)
     }
 
     fn tell_rooms(&self, draft: &mut Draft) {
@@ -207,6 +318,36 @@ impl DeviceObjects {
             }
             self.expressions.insert(expression);
         }
+    }
+}
+
+/// The claim as it was told, with what has been decided for it and has yet to be carried out.
+fn with_decision(mut claim: DeviceClaim, devices: &Devices) -> DeviceClaim {
+    let known = devices.claims().get(&claim.key);
+    if claim.allocation.is_none()
+        && let Some(known) = known
+        && known.uid == claim.uid
+    {
+        let decided = known.allocation.as_ref();
+        claim.allocation = decided.filter(|one| one.says == Says::Decision).cloned();
+    }
+    claim
+}
+
+/// The class that a request of a claim names.
+fn class_of<'a>(claim: &'a DeviceClaim, request: &str) -> Option<&'a Text> {
+    let (name, alternative) = match request.split_once('/') {
+        Some((name, alternative)) => (name, Some(alternative)),
+        None => (request, None),
+    };
+    let request = claim.requests.iter().find(|one| one.name == name)?;
+    match (&request.choice, alternative) {
+        (Choice::Exactly(ask), _) => Some(&ask.class),
+        (Choice::FirstAvailable(asks), Some(alternative)) => {
+            let (_, ask) = asks.iter().find(|(name, _)| name == alternative)?;
+            Some(&ask.class)
+        }
+        (Choice::FirstAvailable(_) | Choice::Unknown, _) => None,
     }
 }
 

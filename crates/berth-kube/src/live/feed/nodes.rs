@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use berth_api::mark;
+use berth_core::amount::Bytes;
 use berth_core::filter::facts::Text;
+use berth_core::filter::facts::device::{Attribute, Device, DeviceNodes};
 use berth_core::id::{GpuModelId, NodeId};
+use berth_core::limits;
 use berth_core::model::draft::{Draft, NodeSpec};
 use berth_core::model::gpu::{GpuHealth, GpuSpec};
 use berth_core::model::node::{Readiness, Shape};
@@ -14,8 +18,10 @@ use crate::live::change::Kind;
 use crate::lower::NodeRecord;
 
 impl Feed {
-    pub(super) fn set_node(&mut self, draft: &mut Draft, record: NodeRecord, now: Time) {
-        let name = record.facts.name.clone();
+    pub(super) fn set_node(&mut self, draft: &mut Draft, told: NodeRecord, now: Time) {
+        let name = told.facts.name.clone();
+        let record = with_devices(draft, &told);
+        self.node_records.insert(name.clone(), told);
         match self.place_node(draft, &record, now) {
             Ok(id) => {
                 self.nodes.insert(name.clone(), id);
@@ -33,6 +39,15 @@ impl Feed {
         if let Some(&id) = self.nodes.get(name) {
             draft.set_readiness(id, Readiness::Lost);
             draft.facts_mut().remove_node(name);
+            self.node_records.remove(name);
+        }
+    }
+
+    /// Counts the GPUs of a node anew, whose devices may have changed.
+    pub(super) fn refresh_node(&mut self, draft: &mut Draft, name: Option<Text>, now: Time) {
+        let record = name.and_then(|name| self.node_records.get(&name).cloned());
+        if let Some(record) = record {
+            self.set_node(draft, record, now);
         }
     }
 
@@ -60,6 +75,51 @@ impl Feed {
         note_missing_gpus(draft, id, record.gpus);
         Ok(id)
     }
+}
+
+/// The node with the GPUs that a DRA driver publishes for it, where no device plugin offers any.
+fn with_devices(draft: &Draft, record: &NodeRecord) -> NodeRecord {
+    let mut record = record.clone();
+    if record.gpus.0 > 0 {
+        return record;
+    }
+    let name = &record.facts.name;
+    let slices = draft.facts().devices.slices_for(name);
+    let own = slices.filter(|slice| {
+        let is_own = slice.nodes == DeviceNodes::Named(name.clone());
+        is_own && mark::GPU_DRIVERS.contains(&slice.driver.as_str())
+    });
+    let cards = own
+        .flat_map(|slice| slice.devices.iter())
+        .filter(|one| is_card(one));
+    let mut n_cards = 0;
+    for card in cards {
+        n_cards += 1;
+        if let Some(Attribute::Text(model)) = attribute(card, "productName") {
+            record.gpu_model = model.clone();
+        }
+        let memory = card.capacity.iter().find(|(name, _)| name == "memory");
+        if let Some((_, memory)) = memory {
+            record.gpu_memory = Bytes(memory.value.units());
+        }
+    }
+    n_cards = n_cards.min(limits::GPUS_PER_NODE_MAX);
+    record.gpus = (n_cards, n_cards);
+    record
+}
+
+/// Whether a device is a whole card, and no part of one.
+fn is_card(device: &Device) -> bool {
+    match attribute(device, "type") {
+        Some(Attribute::Text(kind)) => kind == "gpu",
+        Some(_) | None => true,
+    }
+}
+
+fn attribute<'a>(device: &'a Device, name: &str) -> Option<&'a Attribute> {
+    let attributes = device.attributes.iter();
+    let mut found = attributes.filter(|(known, _)| known == name);
+    found.next().map(|(_, value)| value)
 }
 
 fn spec(draft: &mut Draft, record: &NodeRecord) -> Result<NodeSpec, Box<dyn std::error::Error>> {

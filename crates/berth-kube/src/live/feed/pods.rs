@@ -5,6 +5,8 @@ use std::sync::Arc;
 use berth_api::mark;
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::filter::facts::Text;
+use berth_core::filter::facts::device::{Access, Ask, Choice, DeviceClaim, PodClaim, Wanted};
+use berth_core::filter::facts::storage::ClaimKey;
 use berth_core::id::{NodeId, PodId, UserId};
 use berth_core::limits;
 use berth_core::model::draft::Draft;
@@ -83,6 +85,20 @@ impl Feed {
         let Some(pod) = self.pods.get(key) else {
             return;
         };
+        let of_pod = pod.record.facts.device_claims.iter();
+        let named = of_pod.filter_map(|claim| match claim {
+            PodClaim::Named(name) | PodClaim::Made(name) => Some(name),
+            PodClaim::Pending(_) => None,
+        });
+        for name in named {
+            let claim = ClaimKey {
+                namespace: pod.record.facts.namespace.clone(),
+                name: name.clone(),
+            };
+            if self.claim_payers.get(&claim) == Some(key) {
+                self.claim_payers.remove(&claim);
+            }
+        }
         let (uid, nominated) = (pod.record.facts.uid.clone(), pod.record.nominated.clone());
         match pod.standing.clone() {
             Standing::In(id) | Standing::Assumed(id, _) => self.leave(draft, id, now),
@@ -114,6 +130,7 @@ impl Feed {
                     Apart::QueueMissing(name) => self.wait_for(Kind::Queue, name, key),
                     Apart::GangUnknown(name) => self.wait_for(Kind::PodGroup, name, key),
                     Apart::NodeUnknown(name) => self.wait_for(Kind::Node, name, key),
+                    Apart::ClaimMissing(name) => self.wait_for(Kind::ResourceClaim, name, key),
                     Apart::NotOurs => {
                         if let Some(node) = &record.nominated {
                             let facts = Arc::clone(&record.facts);
@@ -182,6 +199,9 @@ impl Feed {
         let id = draft.add_pod(spec);
         let id = id.map_err(|why| Apart::Full(why.to_string().into()))?;
         let recorded = self.grants.get(&record.facts.uid).and_then(recorded_grant);
+        if recorded.is_none() {
+            self.unrecorded.insert(node);
+        }
         let grant = recorded.unwrap_or_else(|| fit::gpu_grant_of(draft, id, node));
         let since = record.bound.unwrap_or(now).min(now);
         draft
@@ -203,7 +223,10 @@ impl Feed {
             Some(mark) => Some(self.gang_of(draft, mark, record)?),
             None => None,
         };
-        let request = request(draft, record);
+        let mut request = request(draft, record);
+        if request.gpu == GpuRequest::None {
+            request.gpu = self.claimed_gpus(draft, key, record)?;
+        }
         let task = draft.catalog_mut().intern_task(request);
         let is_ours = self.names.0.contains(&record.scheduler);
         let vm = record.carries_machine.then(|| {
@@ -228,6 +251,41 @@ impl Feed {
             gang,
             vm,
             facts: Some(Facts::new(Arc::clone(&record.facts))),
+        })
+    }
+
+    /// Whole GPUs that the claims of a pod ask for. A claim that several pods share is charged to the
+    /// first of them.
+    fn claimed_gpus(
+        &mut self,
+        draft: &Draft,
+        key: &Text,
+        record: &PodRecord,
+    ) -> Result<GpuRequest, Apart> {
+        let pod = &record.facts;
+        let mut count: i64 = 0;
+        for claim in &pod.device_claims {
+            let (PodClaim::Named(name) | PodClaim::Made(name)) = claim else {
+                continue;
+            };
+            let claim = ClaimKey {
+                namespace: pod.namespace.clone(),
+                name: name.clone(),
+            };
+            let Some(known) = draft.facts().devices.claims().get(&claim) else {
+                if record.node.is_some() {
+                    continue;
+                }
+                return Err(Apart::ClaimMissing(Text::from(claim.to_string())));
+            };
+            let payer = self.claim_payers.entry(claim);
+            if payer.or_insert_with(|| key.clone()) == key {
+                count = count.saturating_add(gpus_of(known));
+            }
+        }
+        Ok(match u8::try_from(count).unwrap_or(u8::MAX) {
+            0 => GpuRequest::None,
+            count => GpuRequest::Whole { count },
         })
     }
 
@@ -288,6 +346,25 @@ fn request(draft: &Draft, record: &PodRecord) -> Request {
         gpu,
         models,
     }
+}
+
+/// Whole GPUs that a claim asks for; of alternatives, those of the first.
+fn gpus_of(claim: &DeviceClaim) -> i64 {
+    let of_ask = |ask: &Ask| match (ask.access, ask.wanted) {
+        (Access::Use, Wanted::Count(count)) if mark::GPU_CLASSES.contains(&ask.class.as_str()) => {
+            count
+        }
+        _ => 0,
+    };
+    let of_choice = |choice: &Choice| match choice {
+        Choice::Exactly(ask) => of_ask(ask),
+        Choice::FirstAvailable(asks) => asks.first().map_or(0, |(_, ask)| of_ask(ask)),
+        Choice::Unknown => 0,
+    };
+    let requests = claim.requests.iter();
+    requests
+        .map(|request| of_choice(&request.choice))
+        .fold(0, i64::saturating_add)
 }
 
 /// What a record says that a pod has.
