@@ -40,6 +40,8 @@ pub struct Live {
     teller: Teller,
     /// How often the right to write has passed from one scheduler to another.
     epoch: i64,
+    /// Whether nobody has decided yet about what is there.
+    is_new: bool,
     /// How much has been done since the start.
     pub counts: Counts,
 }
@@ -72,13 +74,16 @@ impl Live {
             dismissed: Vec::new(),
             teller: Teller::default(),
             epoch: 0,
+            is_new: false,
             counts: Counts::default(),
         }
     }
 
-    /// Sets the epoch of the records that are written from now on.
-    pub fn set_epoch(&mut self, epoch: i64) {
+    /// From now on decisions are asked for, first of all about what is already there. Records are
+    /// written in this epoch.
+    pub fn begin(&mut self, epoch: i64) {
         self.epoch = epoch;
+        self.is_new = true;
     }
 
     /// What the index was made of.
@@ -219,7 +224,7 @@ fn name(pod: &PodState) -> PodName {
 impl Cluster for Live {
     fn observe(&mut self, index: &mut Draft, until: Time) -> Option<Time> {
         let now = self.clock.now();
-        let mut news = !self.dismissed.is_empty();
+        let mut news = !self.dismissed.is_empty() || std::mem::take(&mut self.is_new);
         for key in std::mem::take(&mut self.dismissed) {
             self.feed.dismiss(index, &key, now);
         }

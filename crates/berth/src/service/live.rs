@@ -146,18 +146,20 @@ impl Standby {
     pub(crate) fn wait(mut self, control: &Control) -> Option<Elected> {
         let mut noted = Instant::now();
         let mut since: Option<Instant> = None;
+        let mut epoch = 0;
         loop {
             if control.wish().stop == Stop::Now {
                 return None;
             }
             let until = self.clock.now() + LOOK_EVERY;
             self.live.observe(&mut self.draft, until);
-            if let Ok(epoch) = self.turn.try_recv() {
-                self.live.set_epoch(epoch);
+            if let Ok(elected) = self.turn.try_recv() {
+                epoch = elected;
                 since = Some(Instant::now());
             }
             let is_synced = self.live.feed().is_synced();
             if is_synced && since.is_some_and(|since| since.elapsed() >= SETTLE) {
+                self.live.begin(epoch);
                 return Some(self.elect());
             }
             if noted.elapsed() >= NOTE_EVERY {
