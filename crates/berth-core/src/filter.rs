@@ -7,7 +7,7 @@
 
 pub mod check;
 pub mod cluster;
-mod dynamic_resources;
+pub mod dynamic_resources;
 pub mod facts;
 mod inter_pod_affinity;
 mod node_affinity;

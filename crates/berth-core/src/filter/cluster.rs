@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::dynamic_resources;
+use super::dynamic_resources::{self, extended};
 use super::facts::Text;
 use super::facts::device::PodClaim;
 use super::facts::inventory::Devices;
@@ -222,31 +222,42 @@ impl Cluster {
     }
 
     /// Gives the device claims of a pod that is to run on the node called `name` what the filter finds
-    /// for them there.
+    /// for them there, and the pod a claim for extended resources that devices stand for.
     pub fn allocate(&mut self, name: &str, pod: &PodFacts) {
-        if pod.device_claims.is_empty() {
+        if pod.device_claims.is_empty() && pod.containers.is_empty() {
             return;
         }
         let Some(node) = self.node(name) else { return };
-        let decided = dynamic_resources::allocations(self, pod, &node.facts);
+        let decided = dynamic_resources::decide(self, pod, &node.facts);
+        if decided.claims.is_empty() && decided.made.is_none() {
+            return;
+        }
         let devices = Arc::make_mut(&mut self.devices);
-        for (key, allocation) in decided {
+        for (key, allocation) in decided.claims {
             devices.allocate(&key, allocation);
+        }
+        if let Some(claim) = decided.made {
+            devices.set_claim(claim);
         }
     }
 
     /// Takes back what has been decided for the claims of a pod, and not been carried out.
     pub fn take_back(&mut self, pod: &PodFacts) {
-        if pod.device_claims.is_empty() {
-            return;
+        if !pod.containers.is_empty() {
+            let key = extended::claim_key(pod);
+            if self.devices.is_decided(&key) {
+                Arc::make_mut(&mut self.devices).remove_claim(&key);
+            }
         }
-        let devices = Arc::make_mut(&mut self.devices);
         for claim in &pod.device_claims {
             if let PodClaim::Named(name) | PodClaim::Made(name) = claim {
-                devices.take_back(&ClaimKey {
+                let key = ClaimKey {
                     namespace: pod.namespace.clone(),
                     name: name.clone(),
-                });
+                };
+                if self.devices.is_decided(&key) {
+                    Arc::make_mut(&mut self.devices).take_back(&key);
+                }
             }
         }
     }

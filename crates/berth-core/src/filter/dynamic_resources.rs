@@ -6,7 +6,7 @@
 
 mod capacity;
 mod constraint;
-mod extended;
+pub mod extended;
 mod pools;
 mod search;
 
@@ -119,49 +119,66 @@ fn extended_of(cluster: &Cluster, pod: &PodFacts) -> Extended {
     }
 }
 
+/// What is decided for the claims of a pod.
+#[derive(Debug, Default)]
+pub(super) struct Decided {
+    pub(super) claims: Vec<(ClaimKey, Allocation)>,
+    /// The claim that stands for extended resources, which has yet to be made.
+    pub(super) made: Option<DeviceClaim>,
+}
+
 /// What the pod's claims get on a node that has passed: the devices that the filter found, which are
-/// the same as long as nothing has changed. Claims that have theirs are left out; so are extended
-/// resources, which have no claim yet.
-pub(super) fn allocations(
-    cluster: &Cluster,
-    pod: &PodFacts,
-    node: &NodeFacts,
-) -> Vec<(ClaimKey, Allocation)> {
-    let Outset::Judge(_) = prepare(cluster, pod) else {
-        return Vec::new();
-    };
+/// the same as long as nothing has changed. Claims that have theirs are left out.
+pub(super) fn decide(cluster: &Cluster, pod: &PodFacts, node: &NodeFacts) -> Decided {
     let claims = claims_of(cluster, pod).unwrap_or_default();
+    let extended = extended_of(cluster, pod);
     let ready = Ready {
         cluster,
         pod,
         claims,
-        extended: Extended::No,
+        extended,
     };
-    let (claims, wishes) = ready.wishes(None);
+    let Ok(for_resources) = ready.for_resources(node) else {
+        return Decided::default();
+    };
+    let (claims, wishes) = ready.wishes(for_resources.as_deref());
     if wishes.is_empty() {
-        return Vec::new();
+        return Decided::default();
     }
     let Ok(Outcome::Found(found)) = search(&cluster.devices, node, &wishes) else {
-        return Vec::new();
+        return Decided::default();
     };
-    let claims = claims.iter().enumerate();
-    let allocation = |(wish, claim): (usize, &&DeviceClaim)| {
+    let allocation = |wish: usize| {
         let of = |access: Access| {
             let mine = found
                 .iter()
                 .filter(|one| one.wish == wish && one.access == access);
             mine.map(|one| one.device.clone()).collect()
         };
-        let allocation = Allocation {
+        Allocation {
             says: Says::Decision,
             devices: of(Access::Use),
             looked_after: of(Access::Admin),
             nodes: Some(NodeSelector::named(node.name.clone())),
             readiness: Readiness::Ready,
-        };
-        (claim.key.clone(), allocation)
+        }
     };
-    claims.map(allocation).collect()
+    let keys = claims.iter().enumerate();
+    let keys = keys.map(|(wish, claim)| (claim.key.clone(), allocation(wish)));
+    let made = for_resources.clone().map(|requests| DeviceClaim {
+        key: extended::claim_key(pod),
+        uid: Text::new(),
+        is_terminating: false,
+        owner: Some(pod.uid.clone()),
+        is_for_extended: true,
+        requests: requests.into_boxed_slice(),
+        constraints: Box::default(),
+        allocation: Some(allocation(claims.len())),
+    });
+    Decided {
+        claims: keys.collect(),
+        made,
+    }
 }
 
 enum Objection {

@@ -66,6 +66,8 @@ pub enum Order {
         ungate: Option<Vec<Text>>,
         claims: Vec<ClaimOrder>,
     },
+    /// The claim of an earlier attempt to bind a pod goes, with its devices.
+    Unmake { namespace: Text, name: Text },
     /// Who has which GPU of a node is recorded.
     Record { node: Text, record: Record },
     /// A pod has to go, for a reason that its owner is told.
@@ -239,6 +241,16 @@ async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<C
             Some(Change::Bind { key, uid, outcome })
         }
         Order::Record { .. } => None,
+        Order::Unmake { namespace, name } => {
+            if !fence.is_closed()
+                && claims::extended::unmake(client, &namespace, &name)
+                    .await
+                    .is_err()
+            {
+                tracing::debug!(%namespace, %name, "a claim that was left over stays for now");
+            }
+            None
+        }
         Order::Evict {
             pod,
             cause,

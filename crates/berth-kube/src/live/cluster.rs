@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use berth_api::grant::PodGrant;
 use berth_core::filter::facts::Text;
+use berth_core::filter::facts::storage::ClaimKey;
 use berth_core::id::{NodeId, PodId};
 use berth_core::model::draft::Draft;
 use berth_core::model::gpu::{GpuGrant, GpuMode};
@@ -252,6 +253,9 @@ impl Cluster for Live {
     fn pass(&mut self, _now: Time) {}
 
     fn tell(&mut self, index: &Snapshot, waiting: &[Waiting], now: Time) {
+        for ClaimKey { namespace, name } in self.feed.take_left_over() {
+            self.send(Order::Unmake { namespace, name });
+        }
         for node in self.feed.take_unrecorded() {
             if is_shared(index, node) {
                 self.record(index, node, Vec::new());

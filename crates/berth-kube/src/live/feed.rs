@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_api::grant::PodGrant;
+use berth_core::filter::dynamic_resources::extended;
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::pod::PodFacts;
 use berth_core::filter::facts::storage::ClaimKey;
@@ -106,6 +107,8 @@ pub struct Feed {
     grants_of: BTreeMap<Text, Vec<Text>>,
     /// Nodes with pods whose GPUs nobody has recorded.
     unrecorded: BTreeSet<NodeId>,
+    /// Claims for extended resources of pods that wait: left over from earlier attempts.
+    left_over: BTreeSet<ClaimKey>,
     devices: DeviceObjects,
     resting: BTreeSet<(Time, Text)>,
     synced: BTreeSet<Kind>,
@@ -137,6 +140,7 @@ impl Feed {
             grants: BTreeMap::new(),
             grants_of: BTreeMap::new(),
             unrecorded: BTreeSet::new(),
+            left_over: BTreeSet::new(),
             devices: DeviceObjects::default(),
             resting: BTreeSet::new(),
             synced: BTreeSet::new(),
@@ -175,7 +179,7 @@ impl Feed {
     /// What the device claims of a pod get, as the index has it decided.
     #[must_use]
     pub fn claim_orders(&self, index: &Snapshot, pod: &PodFacts) -> Vec<ClaimOrder> {
-        if pod.device_claims.is_empty() {
+        if pod.device_claims.is_empty() && pod.containers.is_empty() {
             return Vec::new();
         }
         self.devices.orders(index, pod)
@@ -189,6 +193,28 @@ impl Feed {
     /// Nodes on which pods were found whose GPUs nobody has recorded, since the last call.
     pub fn take_unrecorded(&mut self) -> BTreeSet<NodeId> {
         std::mem::take(&mut self.unrecorded)
+    }
+
+    /// Claims for extended resources that earlier attempts have left over, since the last call.
+    pub fn take_left_over(&mut self) -> BTreeSet<ClaimKey> {
+        std::mem::take(&mut self.left_over)
+    }
+
+    /// Notes whether the pod of this name waits although it has a claim for extended resources.
+    fn note_left_over(&mut self, draft: &Draft, key: &Text) {
+        let Some(pod) = self.pods.get(key) else {
+            return;
+        };
+        let facts = &pod.record.facts;
+        if pod.record.node.is_some() || facts.containers.is_empty() {
+            return;
+        }
+        let claim = extended::claim_key(facts);
+        let known = draft.facts().devices.claims().get(&claim);
+        let is_told = known.is_some_and(|known| !known.uid.is_empty());
+        if is_told && matches!(pod.standing, Standing::In(_) | Standing::Resting { .. }) {
+            self.left_over.insert(claim);
+        }
     }
 
     /// When the next pod that rests is to be tried again.
@@ -271,6 +297,9 @@ impl Feed {
                 self.refresh_node(draft, self.devices.node_of(key), now);
                 if is_claim {
                     self.reconsider(draft, Kind::ResourceClaim, key, now);
+                    if let Some(pod) = self.devices.pod_of(draft, key) {
+                        self.note_left_over(draft, &pod);
+                    }
                 }
             }
         }
@@ -361,6 +390,7 @@ impl Feed {
                 self.resting.insert((until, key.clone()));
                 self.leave(draft, id, now);
                 self.gone.push(key.clone());
+                self.note_left_over(draft, key);
             }
         }
     }

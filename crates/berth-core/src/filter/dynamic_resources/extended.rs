@@ -12,9 +12,24 @@ use crate::filter::facts::Text;
 use crate::filter::facts::device::{Access, Ask, Choice, ContainerAsk, Request, Wanted};
 use crate::filter::facts::node::NodeFacts;
 use crate::filter::facts::pod::PodFacts;
+use crate::filter::facts::storage::ClaimKey;
 
 /// The prefix of the resource that stands for a class by its name.
 const CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
+
+/// The claim that stands for the extended resources of a pod: named after it, so that a second
+/// attempt finds the first.
+#[must_use]
+pub fn claim_key(pod: &PodFacts) -> ClaimKey {
+    /// Beyond this a name is cut, so that the whole is a name that Kubernetes takes.
+    const POD_NAME_MAX: usize = 200;
+    let name = pod.name.get(..POD_NAME_MAX).unwrap_or(&pod.name);
+    let uid = pod.uid.get(..8).unwrap_or(&pod.uid);
+    ClaimKey {
+        namespace: pod.namespace.clone(),
+        name: text!("{name}-extended-resources-{uid}"),
+    }
+}
 
 /// Whether the pod asks for a resource that a class stands for.
 pub(super) fn concerns(cluster: &Cluster, pod: &PodFacts) -> bool {

@@ -118,6 +118,16 @@ impl Devices {
         }
     }
 
+    /// Whether the claim has devices by a decision that has yet to be carried out.
+    #[must_use]
+    pub fn is_decided(&self, key: &ClaimKey) -> bool {
+        let allocation = self
+            .claims
+            .get(key)
+            .and_then(|claim| claim.allocation.as_ref());
+        allocation.is_some_and(|allocation| allocation.says == Says::Decision)
+    }
+
     /// Takes back what has been decided for a claim, unless it has been carried out.
     pub fn take_back(&mut self, key: &ClaimKey) {
         if let Some(claim) = self.claims.get_mut(key) {

@@ -5,6 +5,8 @@
 //! Invariant: a pod is bound only if each of its claims has devices, is reserved for it, and has met
 //! the conditions of its devices (KEP-5007).
 
+pub(super) mod extended;
+
 use std::time::Duration;
 
 use berth_core::filter::facts::Text;
@@ -33,6 +35,8 @@ pub struct ClaimOrder {
     pub uid: Text,
     /// What was decided; `None` where the claim has its devices already.
     pub give: Option<Give>,
+    /// Requests of a claim that has yet to be made, for the pod's extended resources.
+    pub make: Option<Vec<api::DeviceRequest>>,
 }
 
 /// Devices for a claim.
@@ -67,7 +71,10 @@ pub(super) async fn write(
         if fence.is_closed() {
             return Err(trouble("the right to write was lost".to_owned()));
         }
-        let claim = find(&claims, order).await?;
+        let claim = match &order.make {
+            Some(requests) => extended::make(client, &claims, pod, order, requests).await?,
+            None => find(&claims, order).await?,
+        };
         let claim = match &claim.status {
             Some(status) if status.allocation.is_some() => reserve(&claims, pod, claim).await?,
             Some(_) | None => give(&claims, pod, order, claim).await?,

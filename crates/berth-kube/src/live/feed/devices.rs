@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use berth_core::filter::dynamic_resources::extended;
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::device::{
-    AllocatedDevice, Allocation, Choice, DeviceClaim, DeviceKey, DeviceSlice, PodClaim, Says,
+    AllocatedDevice, Allocation, Choice, DeviceClaim, DeviceKey, DeviceSlice, PodClaim, Request,
+    Says, Wanted,
 };
 use berth_core::filter::facts::inventory::Devices;
 use berth_core::filter::facts::node_selector::NodeSelector;
@@ -147,6 +149,16 @@ impl DeviceObjects {
         slice.spec.node_name.as_deref().map(Text::from)
     }
 
+    /// The pod whose extended resources the claim of this name stands for.
+    pub(super) fn pod_of(&self, draft: &Draft, claim: &Text) -> Option<Text> {
+        let key = claim_key(claim);
+        let claim = draft.facts().devices.claims().get(&key)?;
+        let (pod, _) = key.name.rsplit_once("-extended-resources-")?;
+        claim
+            .is_for_extended
+            .then(|| Text::from(format!("{}/{pod}", key.namespace)))
+    }
+
     /// What the claims of a pod get, as the index has it decided, in the words of the API.
     pub(super) fn orders(&self, index: &Snapshot, pod: &PodFacts) -> Vec<ClaimOrder> {
         let devices = &index.facts().devices;
@@ -158,6 +170,8 @@ impl DeviceObjects {
             namespace: pod.namespace.clone(),
             name: name.clone(),
         });
+        let extended = (!pod.containers.is_empty()).then(|| extended::claim_key(pod));
+        let keys = keys.chain(extended);
         let claims = keys.filter_map(|key| devices.claims().get(&key));
         let order = |claim: &DeviceClaim| {
             let decided = claim.allocation.as_ref();
@@ -166,6 +180,8 @@ impl DeviceObjects {
                 name: claim.key.name.clone(),
                 uid: claim.uid.clone(),
                 give: decided.map(|allocation| self.give(devices, claim, allocation)),
+                make: (claim.is_for_extended && claim.uid.is_empty())
+                    .then(|| claim.requests.iter().filter_map(request).collect()),
             }
         };
         claims.map(order).collect()
@@ -332,6 +348,26 @@ fn with_decision(mut claim: DeviceClaim, devices: &Devices) -> DeviceClaim {
         claim.allocation = decided.filter(|one| one.says == Says::Decision).cloned();
     }
     claim
+}
+
+/// A request for devices that stand for an extended resource, in the words of the API.
+fn request(from: &Request) -> Option<resource::DeviceRequest> {
+    let Choice::Exactly(ask) = &from.choice else {
+        return None;
+    };
+    let Wanted::Count(count) = ask.wanted else {
+        return None;
+    };
+    Some(resource::DeviceRequest {
+        name: from.name.to_string(),
+        exactly: Some(resource::ExactDeviceRequest {
+            device_class_name: ask.class.to_string(),
+            allocation_mode: Some("ExactCount".to_owned()),
+            count: Some(count),
+            ..resource::ExactDeviceRequest::default()
+        }),
+        first_available: None,
+    })
 }
 
 /// The class that a request of a claim names.

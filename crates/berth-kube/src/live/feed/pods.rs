@@ -145,6 +145,7 @@ impl Feed {
         if let Some(pod) = self.pods.get_mut(key) {
             pod.standing = standing;
         }
+        self.note_left_over(draft, key);
     }
 
     fn try_enter(
