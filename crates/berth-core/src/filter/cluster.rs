@@ -16,8 +16,10 @@ use super::facts::node::{NodeDrivers, NodeFacts};
 use super::facts::pod::PodFacts;
 use super::facts::resources::Resources;
 use super::facts::storage::{
-    Attachment, ClaimFacts, ClaimKey, CsiDriver, PodVolume, StorageClass, StorageRoom, VolumeFacts,
+    Attachment, ClaimFacts, ClaimKey, CsiDriver, PodVolume, StorageClass, StorageRoom,
+    VolumeDecision, VolumeFacts,
 };
+use super::volume_binding;
 use crate::cow::CowVec;
 use crate::time::Time;
 
@@ -104,6 +106,8 @@ pub struct Storage {
     pub classes: BTreeMap<Text, StorageClass>,
     pub drivers: BTreeMap<Text, CsiDriver>,
     pub rooms: Vec<StorageRoom>,
+    /// What has been decided for claims that wait for a node, until they say so themselves.
+    pub decided: BTreeMap<ClaimKey, VolumeDecision>,
     /// Attachments by node.
     pub attachments: BTreeMap<Text, Vec<Attachment>>,
 }
@@ -221,9 +225,21 @@ impl Cluster {
         });
     }
 
+    fn allocate_volumes(&mut self, name: &str, pod: &PodFacts) {
+        if pod.volumes.is_empty() {
+            return;
+        }
+        let Some(node) = self.node(name) else { return };
+        let decided = volume_binding::decide(&self.storage, pod, &node.facts);
+        if !decided.is_empty() {
+            Arc::make_mut(&mut self.storage).decided.extend(decided);
+        }
+    }
+
     /// Gives the device claims of a pod that is to run on the node called `name` what the filter finds
     /// for them there, and the pod a claim for extended resources that devices stand for.
     pub fn allocate(&mut self, name: &str, pod: &PodFacts) {
+        self.allocate_volumes(name, pod);
         if pod.device_claims.is_empty() && pod.containers.is_empty() {
             return;
         }
@@ -243,6 +259,11 @@ impl Cluster {
 
     /// Takes back what has been decided for the claims of a pod, and not been carried out.
     pub fn take_back(&mut self, pod: &PodFacts) {
+        for key in pod.volume_claims() {
+            if self.storage.decided.contains_key(&key) {
+                Arc::make_mut(&mut self.storage).decided.remove(&key);
+            }
+        }
         if !pod.containers.is_empty() {
             let key = extended::claim_key(pod);
             if self.devices.is_decided(&key) {

@@ -5,13 +5,16 @@
 //! to make. Of equal volumes kube-scheduler takes any, here it is the first by name.
 //! Not here: the binding itself, which follows the decision.
 
+use std::collections::BTreeSet;
+
 use super::cluster::{Cluster, NodeEntry, Storage};
 use super::facts::Text;
 use super::facts::exact::Exact;
 use super::facts::node::NodeFacts;
 use super::facts::pod::PodFacts;
 use super::facts::storage::{
-    BindingMode, ClaimFacts, ClaimKey, ClaimPhase, PodVolume, StorageClass, VolumeFacts,
+    BindingMode, ClaimFacts, ClaimKey, ClaimPhase, PodVolume, StorageClass, VolumeDecision,
+    VolumeFacts,
 };
 use super::verdict::{Reason, Refusal, Verdict};
 use super::{Filter, Judge, Outset, Reach};
@@ -33,6 +36,8 @@ struct Ready<'a> {
     open: Vec<Open<'a>>,
     /// Claims for which a volume is being made for a node.
     in_making: Vec<(&'a ClaimFacts, &'a Text)>,
+    /// Claims for which a volume of a node has been decided on.
+    decided: Vec<(&'a ClaimFacts, &'a Text)>,
 }
 
 /// A claim that waits for a node, and the volumes that it may get.
@@ -46,8 +51,33 @@ fn prepare<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
     match claims_of(&cluster.storage, pod) {
         Err(refusal) => Outset::Refused(refusal),
         Ok(claims) if claims.is_empty() => Outset::Idle,
-        Ok(claims) => sort_out(&cluster.storage, claims),
+        Ok(claims) => match sort_out(&cluster.storage, claims) {
+            Ok(ready) => Outset::Judge(Box::new(ready)),
+            Err(refusal) => Outset::Refused(refusal),
+        },
     }
+}
+
+/// What the pod's claims that wait for a node get on one that has passed: the volumes that the filter
+/// found, or a new one.
+pub(super) fn decide(
+    storage: &Storage,
+    pod: &PodFacts,
+    node: &NodeFacts,
+) -> Vec<(ClaimKey, VolumeDecision)> {
+    let ready = claims_of(storage, pod).and_then(|claims| sort_out(storage, claims));
+    let Ok(ready) = ready else {
+        return Vec::new();
+    };
+    let matched = ready.matched(node).into_iter();
+    let decided = matched.map(|(claim, volume)| {
+        let decision = VolumeDecision {
+            node: node.name.clone(),
+            volume: volume.map(|volume| volume.name.clone()),
+        };
+        (claim.key.clone(), decision)
+    });
+    decided.collect()
 }
 
 /// The pod's claims in its order, if all are fit for use.
@@ -82,13 +112,19 @@ fn claims_of<'a>(storage: &'a Storage, pod: &'a PodFacts) -> Result<Vec<&'a Clai
     Ok(claims)
 }
 
-fn sort_out<'a>(storage: &'a Storage, claims: Vec<&'a ClaimFacts>) -> Outset<'a> {
+fn sort_out<'a>(storage: &'a Storage, claims: Vec<&'a ClaimFacts>) -> Result<Ready<'a>, Refusal> {
     let mut ready = Ready {
         storage,
         bound: Vec::new(),
         open: Vec::new(),
         in_making: Vec::new(),
+        decided: Vec::new(),
     };
+    let promised: BTreeSet<&Text> = storage
+        .decided
+        .values()
+        .filter_map(|decision| decision.volume.as_ref())
+        .collect();
     for claim in claims {
         let class = storage.classes.get(&claim.class);
         let waits = class.is_some_and(|class| class.binding == BindingMode::WaitForFirstConsumer);
@@ -96,17 +132,21 @@ fn sort_out<'a>(storage: &'a Storage, claims: Vec<&'a ClaimFacts>) -> Outset<'a>
             ready.bound.push(claim);
         } else if !waits || !claim.volume.is_empty() {
             let reason = Reason::ClaimUnbound(claim.key.clone());
-            return Outset::Refused(Refusal::whatever_leaves(reason));
+            return Err(Refusal::whatever_leaves(reason));
+        } else if let Some(decision) = storage.decided.get(&claim.key) {
+            ready.decided.push((claim, &decision.node));
         } else if let Some(node) = &claim.selected_node {
             ready.in_making.push((claim, node));
         } else {
-            let of_class = |volume: &&VolumeFacts| volume.class == claim.class;
+            let of_class = |volume: &&VolumeFacts| {
+                volume.class == claim.class && !promised.contains(&volume.name)
+            };
             let volumes = storage.volumes.values().filter(of_class).collect();
             ready.open.push(Open { claim, volumes });
         }
     }
     ready.open.sort_by_key(|open| size(open.claim));
-    Outset::Judge(Box::new(ready))
+    Ok(ready)
 }
 
 impl Judge for Ready<'_> {
@@ -114,7 +154,8 @@ impl Judge for Ready<'_> {
         let node: &NodeFacts = &node.facts;
         let reason = self.bound_elsewhere(node).or_else(|| {
             let elsewhere = |(_, made_for): &&(&ClaimFacts, &Text)| **made_for != node.name;
-            if let Some((claim, _)) = self.in_making.iter().find(elsewhere) {
+            let mut made_elsewhere = self.in_making.iter().chain(&self.decided);
+            if let Some((claim, _)) = made_elsewhere.find(elsewhere) {
                 return Some(Reason::NoVolume(claim.key.clone()));
             }
             let in_making = self.in_making.iter().map(|(claim, _)| *claim);
@@ -126,7 +167,7 @@ impl Judge for Ready<'_> {
     }
 }
 
-impl Ready<'_> {
+impl<'a> Ready<'a> {
     /// The first bound volume that is missing or can't be reached.
     fn bound_elsewhere(&self, node: &NodeFacts) -> Option<Reason> {
         self.bound.iter().find_map(|claim| {
@@ -140,20 +181,26 @@ impl Ready<'_> {
     }
 
     /// The claims for which no free volume is left on this node.
-    fn unmatched(&self, node: &NodeFacts) -> Vec<&ClaimFacts> {
+    fn unmatched(&self, node: &NodeFacts) -> Vec<&'a ClaimFacts> {
+        let matched = self.matched(node).into_iter();
+        let left = matched.filter(|(_, volume)| volume.is_none());
+        left.map(|(claim, _)| claim).collect()
+    }
+
+    /// The volume on this node for each claim that waits for a node.
+    fn matched(&self, node: &NodeFacts) -> Vec<(&'a ClaimFacts, Option<&'a VolumeFacts>)> {
         let mut taken: Vec<&Text> = Vec::new();
-        let mut left = Vec::new();
+        let mut matched = Vec::new();
         for open in &self.open {
             let free = open
                 .volumes
                 .iter()
                 .filter(|one| !taken.contains(&&one.name));
-            match best_volume(open.claim, free.copied(), node) {
-                Some(volume) => taken.push(&volume.name),
-                None => left.push(open.claim),
-            }
+            let volume = best_volume(open.claim, free.copied(), node);
+            taken.extend(volume.map(|volume| &volume.name));
+            matched.push((open.claim, volume));
         }
-        left
+        matched
     }
 
     /// Why no volume can be made for `claim` on this node.

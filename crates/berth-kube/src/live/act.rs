@@ -6,6 +6,7 @@
 
 pub mod claims;
 pub mod grants;
+pub mod volumes;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,7 @@ use tokio::time::{sleep, timeout};
 use super::change::{Change, Outcome, Refuser};
 use claims::ClaimOrder;
 use grants::{Desk, Record};
+use volumes::VolumeOrder;
 
 /// Writes under way at one time: enough to keep an API server busy, few enough for it to stay fair.
 const WRITES_MAX: usize = 64;
@@ -65,6 +67,7 @@ pub enum Order {
         node: Text,
         ungate: Option<Vec<Text>>,
         claims: Vec<ClaimOrder>,
+        volumes: Vec<VolumeOrder>,
     },
     /// The claim of an earlier attempt to bind a pod goes, with its devices.
     Unmake { namespace: Text, name: Text },
@@ -232,8 +235,16 @@ async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<C
             node,
             ungate,
             claims,
+            volumes,
         } => {
-            let outcome = match prepare(client, &pod, ungate.as_deref(), &claims, fence).await {
+            let prepared = async {
+                if let Some(left) = &ungate {
+                    take_gates_away(client, &pod, left, fence).await?;
+                }
+                claims::write(client, &pod, &claims, fence).await?;
+                volumes::write(client, &pod, &node, &volumes, fence).await
+            };
+            let outcome = match prepared.await {
                 Ok(()) => bind(client, &pod, &node, fence).await,
                 Err(outcome) => outcome,
             };
@@ -270,21 +281,6 @@ async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<C
             None
         }
     }
-}
-
-/// What comes before the binding.
-async fn prepare(
-    client: &Client,
-    pod: &PodName,
-    ungate: Option<&[Text]>,
-    claims: &[ClaimOrder],
-    fence: &Fence,
-) -> Result<(), Outcome> {
-    if let Some(left) = ungate {
-        let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
-        take_gates_away(&pods, pod, left, fence).await?;
-    }
-    claims::write(client, pod, claims, fence).await
 }
 
 async fn bind(client: &Client, pod: &PodName, node: &Text, fence: &Fence) -> Outcome {
@@ -374,7 +370,7 @@ fn trouble(why: String) -> Outcome {
 
 /// Leaves a pod only the gates in `left`.
 async fn take_gates_away(
-    pods: &Api<api::Pod>,
+    client: &Client,
     pod: &PodName,
     left: &[Text],
     fence: &Fence,
@@ -382,6 +378,7 @@ async fn take_gates_away(
     if fence.is_closed() {
         return Err(trouble("the right to write was lost".to_owned()));
     }
+    let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
     let left: Vec<_> = left
         .iter()
         .map(|gate| json!({ "name": gate.as_str() }))

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use berth_api::grant::PodGrant;
 use berth_core::filter::facts::Text;
-use berth_core::filter::facts::storage::ClaimKey;
+use berth_core::filter::facts::pod::PodFacts;
+use berth_core::filter::facts::storage::{ClaimFacts, ClaimKey};
 use berth_core::id::{NodeId, PodId};
 use berth_core::model::draft::Draft;
 use berth_core::model::gpu::{GpuGrant, GpuMode};
@@ -17,6 +18,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Receiver, UnboundedSender};
 
 use super::act::grants::Record;
+use super::act::volumes::VolumeOrder;
 use super::act::{Order, PodName};
 use super::change::Change;
 use super::clock::Clock;
@@ -157,6 +159,7 @@ impl Live {
                 node: node.clone(),
                 ungate: (!state.record.gates.is_empty()).then(Vec::new),
                 claims,
+                volumes: volume_orders(index, &state.record.facts),
             };
             self.counts.binds += 1;
             orders.extend(self.leaving.pass(&node, order));
@@ -185,6 +188,24 @@ impl Live {
         let node = Text::from(&*node.name);
         self.send(Order::Record { node, record });
     }
+}
+
+/// The claims of a pod that have no volume yet, with what has been decided for them.
+fn volume_orders(index: &Snapshot, pod: &PodFacts) -> Vec<VolumeOrder> {
+    let storage = &index.facts().storage;
+    let claims = pod
+        .volume_claims()
+        .filter_map(|key| storage.claims.get(&key));
+    let unbound = claims.filter(|claim| !claim.is_bound);
+    let order = |claim: &ClaimFacts| VolumeOrder {
+        name: claim.key.name.clone(),
+        uid: claim.uid.clone(),
+        volume: storage
+            .decided
+            .get(&claim.key)
+            .and_then(|decision| decision.volume.clone()),
+    };
+    unbound.map(order).collect()
 }
 
 /// Whether the GPUs of a node are cut into shares, so that somebody has to say who has which.

@@ -78,6 +78,7 @@ mod tests {
             node: literal!("n1"),
             ungate: None,
             claims: Vec::new(),
+            volumes: Vec::new(),
         }
     }
 

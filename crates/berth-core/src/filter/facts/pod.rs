@@ -11,7 +11,7 @@ use super::device::{ContainerAsk, PodClaim};
 use super::label::{Labels, Selector};
 use super::node_selector::NodeSelector;
 use super::resources::Resources;
-use super::storage::PodVolume;
+use super::storage::{ClaimKey, PodVolume};
 use super::taint::Toleration;
 
 /// What a pod says about nodes by themselves, whatever runs there.
@@ -163,6 +163,18 @@ impl PodFacts {
         (namespace, labels, requests, rules, host_ports).hash(hasher);
         (affinity, anti_affinity, spread).hash(hasher);
         (volumes, device_claims, containers).hash(hasher);
+    }
+
+    /// The claims of volumes that it uses, in its order.
+    pub fn volume_claims(&self) -> impl Iterator<Item = ClaimKey> {
+        let names = self.volumes.iter().filter_map(|volume| match volume {
+            PodVolume::Claim { name } | PodVolume::Ephemeral { claim_name: name } => Some(name),
+            PodVolume::Disk(_) => None,
+        });
+        names.map(|name| ClaimKey {
+            namespace: self.namespace.clone(),
+            name: name.clone(),
+        })
     }
 
     /// What it counts for on the node where it runs.

@@ -216,3 +216,12 @@ pub struct Attachment {
     pub driver: Text,
     pub volume: Text,
 }
+
+/// What has been decided for a claim that waits for a node, and has yet to be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct VolumeDecision {
+    /// The node of the pod that uses it first.
+    pub node: Text,
+    /// The volume that it gets; `None` where one is to be made.
+    pub volume: Option<Text>,
+}

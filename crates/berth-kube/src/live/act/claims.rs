@@ -349,14 +349,16 @@ fn name_of(claim: &api::ResourceClaim) -> &str {
     claim.metadata.name.as_deref().unwrap_or_default()
 }
 
-fn parameters() -> PatchParams {
+pub(super) fn parameters() -> PatchParams {
     PatchParams {
         field_manager: Some(MANAGER.to_owned()),
         ..PatchParams::default()
     }
 }
 
-async fn within<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Outcome> {
+pub(super) async fn within<T>(
+    request: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, Outcome> {
     match timeout(WRITE_TIME_MAX, request).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(kube::Error::Api(status))) => Err(refused(&status)),

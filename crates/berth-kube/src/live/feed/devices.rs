@@ -41,6 +41,9 @@ impl DeviceObjects {
         match object {
             Object::PersistentVolumeClaim(claim) => {
                 let storage = Arc::make_mut(&mut facts.storage);
+                if claim.is_bound || claim.selected_node.is_some() {
+                    storage.decided.remove(&claim.key);
+                }
                 storage.claims.insert(claim.key.clone(), *claim);
             }
             Object::PersistentVolume(volume) => {
