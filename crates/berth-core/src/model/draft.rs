@@ -115,7 +115,7 @@ impl Draft {
     /// The cluster as Kubernetes' filters see it, for a feed to keep up with. Pods of the draft are
     /// put there and taken away by the draft itself.
     pub fn facts_mut(&mut self) -> &mut filter::cluster::Cluster {
-        &mut self.snapshot.facts
+        Arc::make_mut(&mut self.snapshot.facts)
     }
 
     /// Adds an empty node.

@@ -98,7 +98,7 @@ pub struct Snapshot {
     /// Pods that have ever been submitted, by task type.
     pub(crate) arrivals: Arc<Vec<u64>>,
     /// What Kubernetes' filters look at.
-    pub(crate) facts: filter::cluster::Cluster,
+    pub(crate) facts: Arc<filter::cluster::Cluster>,
 }
 
 impl Default for Snapshot {
@@ -119,7 +119,7 @@ impl Default for Snapshot {
             half_life: DEFAULT_HALF_LIFE,
             users: CowVec::new(),
             arrivals: Arc::default(),
-            facts: filter::cluster::Cluster::default(),
+            facts: Arc::default(),
         }
     }
 }

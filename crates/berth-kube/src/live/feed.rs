@@ -266,7 +266,7 @@ impl Feed {
                 }
             }
             Change::Bind { key, uid, outcome } => {
-                self.take_outcome(draft, &key, &uid, outcome, now)
+                self.take_outcome(draft, &key, &uid, outcome, now);
             }
         }
     }

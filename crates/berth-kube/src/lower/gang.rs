@@ -20,11 +20,13 @@ pub struct GangMark {
     pub conflict: Option<&'static str>,
 }
 
+/// What a marker says: the gang's name within the namespace, and its size where the pod says so.
+type Said<'a> = (&'a str, Option<&'a str>);
+
 /// A way of saying that a pod is in a gang.
 struct Dialect {
     name: &'static str,
-    /// The gang's name within the namespace, and its size where the pod says so.
-    read: fn(&api::Pod) -> Option<(&str, Option<&str>)>,
+    read: fn(&api::Pod) -> Option<Said<'_>>,
 }
 
 /// Every dialect; the first that says something counts.
