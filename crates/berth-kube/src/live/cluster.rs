@@ -10,6 +10,7 @@ use berth_core::filter::facts::storage::{ClaimFacts, ClaimKey};
 use berth_core::id::{NodeId, PodId};
 use berth_core::model::draft::Draft;
 use berth_core::model::gpu::{GpuGrant, GpuMode};
+use berth_core::model::pod::Pod;
 use berth_core::model::snapshot::Snapshot;
 use berth_core::sched::decisions::{Decisions, Evict};
 use berth_core::sched::scheduler::Cluster;
@@ -113,6 +114,15 @@ impl Live {
             .block_on(async { tokio::time::timeout(patience, changes.recv()).await })
             .ok()
             .flatten()
+    }
+
+    /// Binds pods once more whose place is held.
+    fn bind_again(&mut self, index: &Snapshot) {
+        for pod in self.feed.take_again() {
+            if let Some(node) = index.pod(pod).and_then(Pod::node) {
+                self.bind_all(index, node, &[pod]);
+            }
+        }
     }
 
     fn release_after_departures(&mut self) {
@@ -267,6 +277,7 @@ impl Cluster for Live {
         self.release_after_departures();
         let now = self.clock.now();
         news |= self.feed.wake(index, now);
+        self.bind_again(index);
         index.facts_mut().now = now;
         (news || taken > 0).then_some(now)
     }

@@ -85,6 +85,10 @@ pub struct PodState {
 /// The first rest after a failed bind, doubled with each more, and the longest.
 const REST_MS: (i64, i64) = (1_000, 60_000);
 
+/// Attempts at binding a member of a gang, whose place is held meanwhile: a minute in all. Its gang
+/// would lose all that it has by one refusal otherwise.
+const GANG_ATTEMPTS_MAX: u32 = 6;
+
 /// The keeper of the index.
 #[derive(Debug)]
 pub struct Feed {
@@ -111,6 +115,8 @@ pub struct Feed {
     left_over: BTreeSet<ClaimKey>,
     devices: DeviceObjects,
     resting: BTreeSet<(Time, Text)>,
+    /// Pods to be bound once more where they are held a place.
+    again: Vec<PodId>,
     synced: BTreeSet<Kind>,
     /// Changes of pods that came before all other kinds were told.
     early: Vec<Change>,
@@ -143,6 +149,7 @@ impl Feed {
             left_over: BTreeSet::new(),
             devices: DeviceObjects::default(),
             resting: BTreeSet::new(),
+            again: Vec::new(),
             synced: BTreeSet::new(),
             early: Vec::new(),
             unreadable: BTreeMap::new(),
@@ -231,10 +238,21 @@ impl Feed {
                 self.resting.insert((until, key));
                 break;
             }
-            self.enter(draft, &key, now);
-            woken = true;
+            match self.pods.get(&key).map(|pod| &pod.standing) {
+                Some(&Standing::Assumed(id, _)) => self.again.push(id),
+                Some(_) => {
+                    self.enter(draft, &key, now);
+                    woken = true;
+                }
+                None => {}
+            }
         }
         woken
+    }
+
+    /// Pods to be bound once more to the nodes that they are held a place on, since the last call.
+    pub fn take_again(&mut self) -> Vec<PodId> {
+        std::mem::take(&mut self.again)
     }
 
     /// Takes in a change.
@@ -382,6 +400,10 @@ impl Feed {
                 let doubled = REST_MS.0 << pod.failures.min(6);
                 let until = Time(now.0.saturating_add(doubled.min(REST_MS.1)));
                 pod.failures = pod.failures.saturating_add(1);
+                if pod.record.gang.is_some() && pod.failures <= GANG_ATTEMPTS_MAX {
+                    self.resting.insert((until, key.clone()));
+                    return;
+                }
                 pod.standing = Standing::Resting {
                     until,
                     why: why.into(),

@@ -101,7 +101,11 @@ impl Feed {
         }
         let (uid, nominated) = (pod.record.facts.uid.clone(), pod.record.nominated.clone());
         match pod.standing.clone() {
-            Standing::In(id) | Standing::Assumed(id, _) => self.leave(draft, id, now),
+            Standing::In(id) => self.leave(draft, id, now),
+            Standing::Assumed(id, _) => {
+                self.resting.retain(|(_, resting)| resting != key);
+                self.leave(draft, id, now);
+            }
             Standing::Resting { until, .. } => {
                 self.resting.remove(&(until, key.clone()));
             }
