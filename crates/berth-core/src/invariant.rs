@@ -99,8 +99,7 @@ pub fn check_node(node: &Node) -> Vec<Violation> {
     {
         found.push(unbalanced("pod slots"));
     }
-    let found_there = |placement: &Placement| placement.origin == Origin::Found;
-    let may_exceed = node.placements.iter().any(found_there);
+    let may_exceed = may_exceed(node);
     if state.free_cpu < MilliCpu::ZERO && !may_exceed {
         found.push(overcommitted("CPU"));
     }
@@ -113,6 +112,12 @@ pub fn check_node(node: &Node) -> Vec<Violation> {
     }
     check_gpus(node, &mut found);
     found
+}
+
+/// Whether something was found on the node that nobody decided on for the node as it is.
+fn may_exceed(node: &Node) -> bool {
+    let found_there = |placement: &Placement| placement.origin == Origin::Found;
+    node.placements.iter().any(found_there)
 }
 
 /// What the placements of a node come to on one of its GPUs.
@@ -161,7 +166,7 @@ fn check_gpus(node: &Node, found: &mut Vec<Violation>) {
             let (node, what) = (name(), "GPU compute");
             found.push(Violation::Overcommitted { node, what });
         }
-        if held.shared_memory > spec.memory {
+        if held.shared_memory > spec.memory && !may_exceed(node) {
             let (node, what) = (name(), "GPU memory");
             found.push(Violation::Overcommitted { node, what });
         }

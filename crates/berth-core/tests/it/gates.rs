@@ -12,7 +12,7 @@ use berth_core::filter::facts::resources::Resources;
 use berth_core::filter::facts::taint::{Effect, Taint};
 use berth_core::filter::{Answer, Start, start};
 use berth_core::id::PodId;
-use berth_core::model::draft::Draft;
+use berth_core::model::draft::{Draft, NodeSpec};
 use berth_core::model::gpu::{GpuGrant, GpuMode};
 use berth_core::model::pod::{Facts, PodSpec, Preempts, Tenure};
 use berth_core::model::snapshot::Snapshot;
@@ -205,4 +205,59 @@ fn what_is_found_on_a_node_is_charged_even_if_it_is_too_much() {
             .expect("it is there");
     }
     assert!(berth_core::invariant::check(&world.draft).is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn nodes_that_change_their_shape_keep_their_books(
+        steps in proptest::collection::vec((0_u8..6, 0_usize..3, 0_usize..5, 0_i64..4), 1..30),
+    ) {
+        let mut world = world(&[0, 0, 1], |_, _| {});
+        let mut pods: Vec<PodId> = Vec::new();
+        for (at, (what, node, gpus, gib)) in steps.into_iter().enumerate() {
+            let now = Time::from_secs(100 + at as i64);
+            let id = berth_core::id::NodeId::at(node);
+            match what {
+                0 | 1 => {
+                    let asked = u8::try_from(gpus.min(2)).expect("small");
+                    let name = format!("p{at}");
+                    let pod = add(&mut world, &name, at as i64, asked, &PodFacts::default());
+                    let grant = fit::gpu_grant_of(&world.draft, pod, id);
+                    world.draft.adopt(pod, id, grant, now, now).expect("it waits");
+                    pods.push(pod);
+                }
+                2 if !pods.is_empty() => {
+                    let pod = pods.swap_remove(gpus % pods.len());
+                    world.draft.remove_pod(pod, now).expect("it is there");
+                }
+                _ => {
+                    let before = world.draft.node(id);
+                    let gpu = berth_core::model::gpu::GpuSpec {
+                        model: world.t4,
+                        memory: berth_core::amount::Bytes::from_gib(20 * gib),
+                        numa: None,
+                        pcie_root: None,
+                        nvlink: None,
+                    };
+                    let shape = berth_core::model::node::Shape::new(
+                        before.shape.cpu,
+                        before.shape.memory,
+                        u32::try_from(gpus).expect("small"),
+                        vec![gpu; gpus],
+                    );
+                    let spec = NodeSpec {
+                        name: Arc::clone(&before.name),
+                        gpu_modes: vec![GpuMode::TimeSlice; gpus],
+                        gpu_uuids: Arc::new([]),
+                        shape,
+                    };
+                    world.draft.reshape(id, spec, now).expect("within bounds");
+                }
+            }
+            let violations = berth_core::invariant::check(&world.draft);
+            prop_assert!(violations.is_empty(), "{violations:?}");
+        }
+    }
 }
