@@ -28,6 +28,7 @@ use crate::dump::text::Text;
 use crate::limits::{ENTRIES_MAX, PATH_BYTES_MAX};
 
 pub use format::FORMATS;
+pub use format::live::LIVE_ROOT;
 pub(crate) use format::{Format, Root};
 
 /// Something to read that can be positioned, as zip archives need.

@@ -8,3 +8,4 @@ pub mod install;
 pub mod live;
 pub mod lower;
 pub mod quantity;
+pub mod survey;

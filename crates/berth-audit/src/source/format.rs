@@ -16,6 +16,7 @@ use crate::dump::text::Text;
 pub(crate) mod cluster_info;
 pub(crate) mod dbctl;
 pub(crate) mod gpu_must_gather;
+pub(crate) mod live;
 pub(crate) mod manifests;
 pub(crate) mod microk8s_inspect;
 pub(crate) mod must_gather;
@@ -39,6 +40,7 @@ pub struct Format {
 
 /// Every format, the more telling marker first; manifests take what nobody else does.
 pub const FORMATS: &[&Format] = &[
+    &live::FORMAT,
     &microk8s_inspect::FORMAT,
     &troubleshoot::FORMAT,
     &sonobuoy::FORMAT,

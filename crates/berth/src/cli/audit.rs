@@ -7,10 +7,12 @@
 mod diff;
 pub(crate) mod explain;
 mod input;
+mod live;
 mod rules;
 
 use std::path::PathBuf;
 
+use berth_audit::dump::Dump;
 use berth_audit::engine::baseline::Baseline;
 use berth_audit::engine::{Report, audit, usual};
 use berth_audit::finding::Severity;
@@ -21,10 +23,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::scheduler::Reach;
 use crate::output;
 use crate::output::table::Style;
 
-/// Find what is wrong with a cluster, from a dump of it
+/// Find what is wrong with a cluster, from a dump of it or live
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = EXAMPLES)]
@@ -32,8 +35,16 @@ pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
     /// Files, folders and archives of dumps of one cluster; `-` reads standard input
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "live", value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Read the cluster itself instead of a dump: lists everything, changes nothing
+    #[arg(long, conflicts_with = "paths")]
+    live: bool,
+    #[command(flatten)]
+    cluster: Reach,
+    /// Where objects may not be listed cluster-wide, list them here; else in the context's namespace
+    #[arg(short, long = "namespace", value_name = "NAME", requires = "live")]
+    namespaces: Vec<String>,
     #[command(flatten)]
     options: Options,
     /// Form of the output
@@ -99,6 +110,7 @@ enum FailOn {
 const EXAMPLES: &str = "\
 Examples:
   berth audit inspection-report-*.tar.gz
+  berth audit --live --context production
   berth audit must-gather/ --output html > audit.html
   kubectl cluster-info dump -A | berth audit -
   berth audit diff before.tar.gz after.tar.gz
@@ -117,7 +129,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
             Ok(Exit::Done)
         }
         None => {
-            let report = report(&args.paths, &args.options)?;
+            let dump = if args.live {
+                live::read(&args.cluster, &args.namespaces)?
+            } else {
+                input::read(&args.paths)?
+            };
+            let report = judge(&dump, &args.options)?;
             output::write_text(&args.shown(&report)?)?;
             Ok(args.options.exit(&report))
         }
@@ -126,10 +143,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
 
 /// Reads dumps and runs the rules over them.
 fn report(paths: &[PathBuf], options: &Options) -> Result<Report, Failure> {
+    judge(&input::read(paths)?, options)
+}
+
+/// Runs the rules over a dump.
+fn judge(dump: &Dump, options: &Options) -> Result<Report, Failure> {
     let baseline = options.baseline()?;
-    let dump = input::read(paths)?;
     let rules = usual(&berth_audit::rules::all());
-    Ok(audit(&dump, &rules, &options.settings(), &baseline, None))
+    Ok(audit(dump, &rules, &options.settings(), &baseline, None))
 }
 
 impl Args {
