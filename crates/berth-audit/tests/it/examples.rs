@@ -62,7 +62,8 @@ fn lines(report: &Report) -> String {
 fn faulty_examples_show_their_faults_under_their_causes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let report = report(&root.join("../../examples"));
-    for format in FORMATS {
+    // A live cluster is no file that somebody could send.
+    for format in FORMATS.iter().filter(|one| one.name != "live cluster") {
         assert!(
             report
                 .coverage
