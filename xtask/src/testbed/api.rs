@@ -42,8 +42,6 @@ pub(crate) enum Verb {
     Delete,
     /// A merge patch.
     Merge,
-    /// A merge patch under another content type, which adds to lists by their keys.
-    Strategic,
 }
 
 impl Api {
@@ -137,7 +135,6 @@ impl Api {
             Verb::Post => ("POST", "json"),
             Verb::Delete => ("DELETE", "json"),
             Verb::Merge => ("PATCH", "merge-patch+json"),
-            Verb::Strategic => ("PATCH", "strategic-merge-patch+json"),
         };
         let body = match body {
             Value::Null => String::new(),
@@ -177,6 +174,12 @@ impl Watch {
             return None;
         }
         serde_json::from_str(&line).ok()
+    }
+
+    /// Ends the watch when nothing has come for so long.
+    pub(crate) fn set_patience(&self, patience: Duration) -> anyhow::Result<()> {
+        self.stopper.set_read_timeout(Some(patience))?;
+        Ok(())
     }
 
     /// A handle by which another thread ends the watch.
