@@ -4,7 +4,7 @@ use anyhow::Context as _;
 
 use super::in_process::{self, Figure};
 use super::row::{Better, Row, median};
-use super::{Context, Group};
+use super::{Context, Group, Measured};
 use crate::measure::{self, Cost};
 
 pub(super) const GROUP: Group = Group {
@@ -59,11 +59,11 @@ const IN_PROCESS: [Figure; 4] = [
     },
 ];
 
-fn run(cx: &Context<'_>) -> anyhow::Result<Vec<Row>> {
+fn run(cx: &Context<'_>) -> anyhow::Result<Measured> {
     cx.prepare()?;
     let mut rows = whole_process(cx)?;
     rows.extend(in_process::rows(cx, GROUP.name, &IN_PROCESS)?);
-    Ok(rows)
+    Ok(rows.into())
 }
 
 fn whole_process(cx: &Context<'_>) -> anyhow::Result<Vec<Row>> {

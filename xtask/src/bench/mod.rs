@@ -10,11 +10,13 @@ mod machine;
 mod page;
 mod policy;
 mod row;
+mod scheduler;
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
 
 use crate::workspace::{DATA_VARIABLE, Workspace};
 use crate::{Usage, Verdict};
@@ -25,14 +27,29 @@ use self::row::Row;
 const PAGE: &str = "docs/book/src/performance.md";
 
 /// Every group, in the order of the page.
-const ALL: &[&Group] = &[&core::GROUP, &policy::GROUP];
+const ALL: &[&Group] = &[&core::GROUP, &policy::GROUP, &scheduler::GROUP];
 
 /// Figures that are measured together.
 #[derive(Debug)]
 struct Group {
     name: &'static str,
     about: &'static str,
-    run: fn(&Context<'_>) -> anyhow::Result<Vec<Row>>,
+    run: fn(&Context<'_>) -> anyhow::Result<Measured>,
+}
+
+/// What a group has measured.
+#[derive(Debug, Default)]
+struct Measured {
+    rows: Vec<Row>,
+    /// Both sides of comparisons with a peer, with absolute figures; for JSON.
+    cases: Vec<Value>,
+}
+
+impl From<Vec<Row>> for Measured {
+    fn from(rows: Vec<Row>) -> Self {
+        let cases = Vec::new();
+        Self { rows, cases }
+    }
 }
 
 /// What every group gets.
@@ -95,14 +112,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Verdict>
     let machine = machine::describe(workspace)?;
     let path = workspace.path(PAGE);
     let mut sections = page::sections(&fs::read_to_string(&path).unwrap_or_default());
-    let mut measured: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
+    let mut measured: BTreeMap<&str, Measured> = BTreeMap::new();
     for group in groups {
-        let rows = (group.run)(&context).with_context(|| format!("bench group {}", group.name))?;
+        let figures = (group.run)(&context);
+        let figures = figures.with_context(|| format!("bench group {}", group.name))?;
         sections.insert(
             group.name.to_owned(),
-            page::section(group.about, &machine, &rows),
+            page::section(group.about, &machine, &figures.rows),
         );
-        measured.insert(group.name, rows);
+        measured.insert(group.name, figures);
     }
     let names: Vec<&str> = ALL.iter().map(|group| group.name).collect();
     fs::create_dir_all(path.parent().unwrap_or(workspace.root()))?;
@@ -110,7 +128,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Verdict>
     show(args.output, &measured);
     let missed = measured
         .values()
-        .flatten()
+        .flat_map(|figures| &figures.rows)
         .filter(|row| !row.meets_goal())
         .count();
     eprintln!("{PAGE} is written; {missed} figures miss their goal");
@@ -134,20 +152,26 @@ fn select(names: &[String]) -> anyhow::Result<Vec<&'static Group>> {
     Ok(ALL.iter().filter(wanted).copied().collect())
 }
 
-fn show(output: Output, measured: &BTreeMap<&str, Vec<Row>>) {
+fn show(output: Output, measured: &BTreeMap<&str, Measured>) {
     match output {
         Output::Table => {
-            for rows in measured.values() {
-                print!("{}", row::table(rows));
+            for figures in measured.values() {
+                print!("{}", row::table(&figures.rows));
             }
         }
         Output::Json => {
-            let rows = measured.iter().flat_map(|(group, rows)| {
-                rows.iter()
-                    .map(|row| row.to_json(group))
-                    .collect::<Vec<_>>()
+            let rows = measured.iter().flat_map(|(group, figures)| {
+                let rows = figures.rows.iter();
+                rows.map(|row| row.to_json(group)).collect::<Vec<_>>()
             });
-            println!("{}", serde_json::Value::Array(rows.collect()));
+            let rows: Vec<Value> = rows.collect();
+            let cases = measured.values().flat_map(|figures| &figures.cases);
+            let cases: Vec<&Value> = cases.collect();
+            if cases.is_empty() {
+                println!("{}", Value::Array(rows));
+            } else {
+                println!("{}", json!({"rows": rows, "cases": cases}));
+            }
         }
     }
 }

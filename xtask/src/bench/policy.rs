@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::in_process::{self, Figure};
 use super::row::{Better, Row, median};
-use super::{Context, Group};
+use super::{Context, Group, Measured};
 use crate::{measure, process};
 
 pub(super) const GROUP: Group = Group {
@@ -49,7 +49,7 @@ const IN_PROCESS: [Figure; 2] = [
     },
 ];
 
-fn run(cx: &Context<'_>) -> anyhow::Result<Vec<Row>> {
+fn run(cx: &Context<'_>) -> anyhow::Result<Measured> {
     cx.prepare()?;
     let mut costs = vec![Vec::new(); LISTS.len()];
     for repeat in 1..=cx.repeats {
@@ -76,7 +76,7 @@ fn run(cx: &Context<'_>) -> anyhow::Result<Vec<Row>> {
         });
     }
     rows.extend(in_process::rows(cx, GROUP.name, &IN_PROCESS)?);
-    Ok(rows)
+    Ok(rows.into())
 }
 
 fn line(list: &str, policy: &str) -> String {

@@ -4,6 +4,7 @@
 //! Cheap suites stand first, so that a slip is seen before the long ones start.
 
 mod clippy;
+mod cluster;
 mod deny;
 mod differential;
 mod doc;
@@ -34,6 +35,7 @@ pub(crate) const ALL: &[&Suite] = &[
     &deny::SUITE,
     &testbed::SUITE,
     &real_node::SUITE,
+    &cluster::SUITE,
 ];
 
 /// A named group of checks.

@@ -71,6 +71,19 @@ impl Daemon {
         stat(self.pid).is_some_and(|stat| stat.started == self.started && !stat.is_dead)
     }
 
+    /// What it was started with, as the kernel knows it.
+    pub(super) fn spec(&self) -> anyhow::Result<Spec> {
+        let bytes = fs::read(format!("/proc/{}/cmdline", self.pid))?;
+        let text = String::from_utf8(bytes).context("arguments that are not UTF-8")?;
+        let mut words = text.trim_end_matches('\0').split('\0').map(str::to_owned);
+        Ok(Spec {
+            name: self.name.clone(),
+            program: words.next().unwrap_or_default().into(),
+            arguments: words.collect(),
+            search_path: Vec::new(),
+        })
+    }
+
     /// Resident memory in bytes, where the process runs.
     pub(super) fn resident_bytes(&self) -> Option<u64> {
         if !self.is_alive() {
@@ -196,6 +209,18 @@ mod tests {
         daemon.stop();
         assert!(!daemon.is_alive());
         fs::remove_file(log).unwrap();
+    }
+
+    #[test]
+    fn running_process_tells_how_it_was_started() {
+        let log = log("spec");
+        let spec = spec("sleep", &["600"]);
+        let daemon = Daemon::start(&spec, &log).unwrap();
+        let told = daemon.spec().unwrap();
+        daemon.stop();
+        fs::remove_file(log).unwrap();
+        assert_eq!(told.program, spec.program);
+        assert_eq!(told.arguments, spec.arguments);
     }
 
     #[test]

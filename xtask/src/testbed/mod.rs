@@ -3,6 +3,7 @@
 //! `build` fills a cache, `up` starts processes on loopback ports, `down` leaves nothing behind.
 //! Deliberately absent: containers, images, and anything that needs another machine.
 
+pub(crate) mod api;
 mod daemon;
 mod down;
 mod folders;
@@ -10,6 +11,7 @@ mod options;
 mod plan;
 pub(crate) mod real_node;
 mod record;
+pub(crate) mod scheduler;
 pub(crate) mod stage;
 mod up;
 mod users;
@@ -128,6 +130,26 @@ impl Testbed {
         let mut kubectl = std::process::Command::new(&self.kubectl);
         kubectl.arg("--kubeconfig").arg(self.record.kubeconfig());
         kubectl
+    }
+
+    /// Where it keeps its files.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        &self.record.folder
+    }
+
+    /// The administrator's.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.record.kubeconfig()
+    }
+
+    /// A program of the testbed's Kubernetes.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.kubectl.with_file_name(name)
+    }
+
+    /// Ends the process of this name, and starts it again with the same arguments after `pause`.
+    pub(crate) fn restart(&mut self, name: &str, pause: std::time::Duration) -> anyhow::Result<()> {
+        self.record.restart(name, pause)
     }
 
     fn print_advice(&self) {

@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -99,6 +100,18 @@ impl Record {
 
     pub(super) fn log(&self, daemon: &str) -> PathBuf {
         self.folder.join("logs").join(format!("{daemon}.log"))
+    }
+
+    /// Ends a process, and starts it again after `pause`.
+    pub(super) fn restart(&mut self, name: &str, pause: Duration) -> anyhow::Result<()> {
+        let log = self.log(name);
+        let found = self.daemons.iter_mut().find(|daemon| daemon.name == name);
+        let daemon = found.with_context(|| format!("the testbed has no {name}"))?;
+        let spec = daemon.spec()?;
+        daemon.stop();
+        std::thread::sleep(pause);
+        *daemon = Daemon::start(&spec, &log)?;
+        self.save()
     }
 
     pub(super) fn is_running(&self) -> bool {

@@ -117,7 +117,7 @@ impl Candidate {
         let Some(address) = listens_at.and_then(|at| at.parse::<SocketAddr>().ok()) else {
             return Ok(None);
         };
-        if outlive(address).await == Listened::NothingLearned {
+        if outlive(address, &holder).await == Listened::NothingLearned {
             return Ok(None);
         }
         let first = self.look().await?;
@@ -292,7 +292,7 @@ enum Listened {
 }
 
 /// Listens until the holder's process ends.
-async fn outlive(address: SocketAddr) -> Listened {
+async fn outlive(address: SocketAddr, holder: &str) -> Listened {
     let connect = timeout(REQUEST_TIME_MAX, TcpStream::connect(address)).await;
     let Ok(Ok(mut stream)) = connect else {
         return Listened::NothingLearned;
@@ -303,6 +303,7 @@ async fn outlive(address: SocketAddr) -> Listened {
     if !matches!(greeting, Ok(Ok(_))) {
         return Listened::NothingLearned;
     }
+    tracing::info!("standing by for the end of {holder}");
     loop {
         match stream.read(&mut byte).await {
             Ok(0) => return Listened::HolderEnded,

@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// Has to be an address that they reach; port 0 takes any that is free.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub(crate) heartbeat: SocketAddr,
+    /// How long work has to have run before it may lose its place to other work [example: 30s, 5m]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = values::duration)]
+    pub(crate) min_runtime: Duration,
     /// Stop after this much time [example: 60s, 5m]
     #[arg(long = "for", value_name = "DURATION", value_parser = values::duration)]
     pub(crate) for_: Option<Duration>,
@@ -88,6 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         policy: policy::named(&args.policy).expect("the parser accepts names of the catalogue"),
         lease: (args.lease_namespace.clone(), args.lease_name.clone()),
         heartbeat: Some(args.heartbeat),
+        min_runtime: Span(i64::try_from(args.min_runtime.as_millis()).unwrap_or(i64::MAX)),
         seed: 42,
     };
     let standby = Standby::begin(setup, &control).map_err(|error| {

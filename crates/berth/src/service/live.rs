@@ -13,6 +13,7 @@ use berth_core::model::draft::Draft;
 use berth_core::sched::fragmentation::TargetWorkload;
 use berth_core::sched::policy::Entry;
 use berth_core::sched::profile::Profile;
+use berth_core::sched::room::EvictionRules;
 use berth_core::sched::scheduler::{Cluster as _, Scheduler};
 use berth_core::stream::Stream;
 use berth_core::time::{Span, Time};
@@ -52,6 +53,8 @@ pub(crate) struct Setup {
     pub(crate) lease: (String, String),
     /// Where others may listen for this process's end.
     pub(crate) heartbeat: Option<SocketAddr>,
+    /// Work that has run for less keeps its place.
+    pub(crate) min_runtime: Span,
     pub(crate) seed: u64,
 }
 
@@ -177,7 +180,11 @@ impl Standby {
     fn elect(self) -> Elected {
         let start = self.clock.now();
         let mix = Arc::new(TargetWorkload::default());
-        let profile = Profile::new(self.setup.policy, mix);
+        let mut profile = Profile::new(self.setup.policy, mix);
+        profile.evictions = Some(EvictionRules {
+            min_runtime: self.setup.min_runtime,
+            ..EvictionRules::default()
+        });
         let stream = Stream::from_seed(self.setup.seed).child("policy");
         let nodes = self.draft.nodes().len();
         let pods = self.live.feed().pods().len();
