@@ -9,6 +9,7 @@ use berth_core::invariant::{self, Violation};
 use berth_core::sched::policy::Entry;
 use berth_core::sched::profile::Profile;
 use berth_core::sched::scheduler::Scheduler;
+use berth_core::sched::turns::Order;
 use berth_core::stream::Stream;
 use berth_core::time::{Span, Time};
 
@@ -16,6 +17,7 @@ use crate::faults::FaultPlan;
 use crate::report::Report;
 use crate::report::build::{self, Run};
 use crate::report::sampler::Sampler;
+use crate::report::shares::Milestones;
 use crate::workload::Workload;
 use crate::world::{FoundError, World};
 
@@ -33,6 +35,43 @@ pub enum Check {
     Full,
 }
 
+/// By which rule those who wait have their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Turns {
+    /// Who has had least for their weight goes first, and what is one's own is claimed back.
+    #[default]
+    FairShare,
+    /// Who came first goes first, and nobody loses their place: no shares, no history.
+    Fifo,
+}
+
+impl Turns {
+    /// Every rule.
+    pub const ALL: [Self; 2] = [Self::FairShare, Self::Fifo];
+
+    /// The name in reports and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FairShare => "fair-share",
+            Self::Fifo => "fifo",
+        }
+    }
+
+    /// `profile` with this rule.
+    #[must_use]
+    pub fn apply(self, profile: Profile) -> Profile {
+        match self {
+            Self::FairShare => profile,
+            Self::Fifo => Profile {
+                order: Order::Fifo,
+                evictions: None,
+                ..profile
+            },
+        }
+    }
+}
+
 /// What may be set about a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
@@ -42,6 +81,8 @@ pub struct Options {
     pub until: Option<Span>,
     /// What fails.
     pub faults: FaultPlan,
+    /// Whose turn it is.
+    pub turns: Turns,
     /// How thoroughly the books are recounted.
     pub check: Check,
 }
@@ -99,7 +140,9 @@ pub fn simulate(
     let start = world.first_arrival().unwrap_or(Time::ZERO);
     world.plan_faults(options.faults, &index, &root.child("faults"), start);
     let target = Arc::new(world.target(&index));
-    let profile = Profile::new(policy, Arc::clone(&target));
+    let profile = options
+        .turns
+        .apply(Profile::new(policy, Arc::clone(&target)));
     let end = options.until.map_or(Time::MAX, |until| start + until);
     let horizon = options.until.unwrap_or_else(|| {
         world
@@ -107,17 +150,27 @@ pub fn simulate(
             .map_or(Span::ZERO, |last| last.since(start))
     });
     let mut sampler = Sampler::new(start, horizon, target);
+    let mut milestones = Milestones::of(start);
     let mut scheduler = Scheduler::new(world, index, &profile, root.child("policy"));
     let (mut cycles, mut invariant_checks) = (0u64, 0u64);
     loop {
-        let step = scheduler.step(sampler.next().min(end));
+        let stop = sampler.next().min(milestones.next());
+        let step = scheduler.step(stop.min(end));
         let step = step.map_err(|violations| broken(options.seed, &scheduler, violations))?;
         match step {
             Some(_) => cycles += 1,
-            None if scheduler.cluster.is_over() || sampler.next() >= end => break,
+            None if scheduler.cluster.is_over() || stop > end => break,
             None => {
-                scheduler.cluster.settle(sampler.next());
-                sampler.sample(&scheduler);
+                scheduler.cluster.settle(stop);
+                if milestones.next() == stop {
+                    milestones.note(&scheduler);
+                }
+                if sampler.next() == stop {
+                    if stop == end {
+                        break;
+                    }
+                    sampler.sample(&scheduler);
+                }
                 continue;
             }
         }
@@ -145,12 +198,18 @@ pub fn simulate(
     let run = Run {
         trace: &workload.name,
         policy,
+        order: options.turns.name(),
         seed,
         faults,
         cycles,
         invariant_checks,
     };
-    Ok(build::report(&run, &scheduler, sampler))
+    Ok(build::report(
+        &run,
+        &scheduler,
+        sampler,
+        milestones.finish(),
+    ))
 }
 
 fn broken(seed: u64, scheduler: &Scheduler<World>, violations: Vec<Violation>) -> SimulateError {

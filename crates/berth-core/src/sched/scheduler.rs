@@ -54,7 +54,7 @@ pub struct Scheduler<C> {
 
 /// Between two cycles that may evict: working out victims costs much more than placing, and a burst
 /// of arrivals is better judged as a whole.
-const EVICTION_PERIOD: Span = Span::from_secs(5);
+const EVICTION_PERIOD: Span = Span::from_secs(30);
 
 /// What one step of the loop did.
 #[derive(Debug)]
