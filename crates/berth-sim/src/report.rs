@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use berth_core::sched::explain::Explanation;
+use berth_core::sched::next::Change;
 use serde::Serialize;
 
 pub(crate) mod build;
@@ -215,4 +216,16 @@ pub struct WaitingGroup {
     pub reason: String,
     /// The evidence.
     pub explanation: Explanation,
+    /// What would start the oldest of them, the cheapest change first.
+    pub next: Vec<Next>,
+}
+
+/// A change that would start something that waits.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Next {
+    /// The change.
+    #[serde(flatten)]
+    pub change: Change,
+    /// The same in words, after "it starts if".
+    pub words: String,
 }

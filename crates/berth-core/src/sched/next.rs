@@ -9,7 +9,7 @@
 use serde::Serialize;
 
 use crate::amount::{Bytes, MilliCpu};
-use crate::id::{GpuModelId, PodId, QueueId};
+use crate::id::{GpuModelId, NodeId, PodId, QueueId};
 use crate::limits;
 use crate::model::draft::Draft;
 use crate::model::pod::PodSpec;
@@ -19,6 +19,7 @@ use crate::quota::{Beside, Meter, Quota};
 use crate::sched::cycle;
 use crate::sched::explain::Hindrance;
 use crate::sched::fit;
+use crate::sched::gate::Gate;
 use crate::sched::profile::{Effort, Profile};
 use crate::stream::Stream;
 use crate::time::Time;
@@ -26,6 +27,7 @@ use crate::time::Time;
 mod ask;
 mod ends;
 mod quota;
+mod words;
 
 /// A change that would start a group that waits: its oldest pod, or enough members of its gang.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -110,6 +112,10 @@ struct Waiting {
     /// Of the oldest.
     spec: PodSpec,
     request: Request,
+    /// Nodes that Kubernetes' filters leave open for it.
+    open: Vec<NodeId>,
+    /// Those and the ones that would be open once others have left.
+    may_open: Vec<NodeId>,
 }
 
 impl<'a> WaysOut<'a> {
@@ -180,19 +186,19 @@ impl<'a> WaysOut<'a> {
     }
 
     fn other_models(&self, waiting: &Waiting) -> Vec<Change> {
-        let models = ask::other_models(self.snapshot, &waiting.request);
+        let models = ask::other_models(self.snapshot, waiting);
         let change = |model| Change::OtherModel { model };
         models.into_iter().map(change).collect()
     }
 
     fn less_host(&self, waiting: &Waiting) -> Vec<Change> {
-        let less = ask::less_host(self.snapshot, &waiting.request);
+        let less = ask::less_host(self.snapshot, waiting);
         let change = |(cpu, memory)| Change::LessHost { cpu, memory };
         less.into_iter().map(change).collect()
     }
 
     fn less_gpu(&self, waiting: &Waiting) -> Vec<Change> {
-        let less = ask::less_gpu(self.snapshot, &waiting.request);
+        let less = ask::less_gpu(self.snapshot, waiting);
         let change = |gpu| Change::LessGpu { gpu };
         less.into_iter().map(change).collect()
     }
@@ -219,11 +225,19 @@ impl Waiting {
         };
         let pods: Vec<PodId> = group.values().take(need).copied().collect();
         let spec = snapshot.pod(*pods.first()?)?.spec.clone();
+        let gate = Gate::new(snapshot.facts(), spec.facts.as_ref());
+        let nodes = || (0..snapshot.nodes().len()).map(NodeId::at);
+        let open = nodes().filter(|&node| gate.lets_in(snapshot, node));
+        let may_open = nodes().filter(|&node| gate.may_let_in(snapshot, node));
+        let (open, may_open) = (open.collect(), may_open.collect());
+        drop(gate);
         (pods.len() == need).then(|| Self {
             key: *key,
             request: *snapshot.catalog().task(spec.task),
             pods,
             spec,
+            open,
+            may_open,
         })
     }
 
@@ -328,8 +342,10 @@ impl Raise {
     }
 }
 
-/// Whether some node has room for `request`.
-fn fits_somewhere(snapshot: &Snapshot, request: &Request) -> bool {
-    let mut nodes = snapshot.nodes().iter();
-    nodes.any(|node| fit::fits(snapshot.catalog(), request, &node.shape, &node.state))
+/// Whether one of `nodes` has room for `request`.
+fn fits_among(snapshot: &Snapshot, nodes: &[NodeId], request: &Request) -> bool {
+    nodes.iter().any(|&id| {
+        let node = snapshot.node(id);
+        fit::fits(snapshot.catalog(), request, &node.shape, &node.state)
+    })
 }

@@ -549,9 +549,10 @@ impl Made {
     }
 }
 
-/// Whether the branch of `taker` has had less of its own over time than the branch of `holder`, where
-/// the two part. Without that, branches that hold a little more or less than their own by turns would
-/// undo each other's work all day. Who has nothing of its own has had too much in any case.
+/// Whether the branch of `taker` has had half as much of its own over time as the branch of `holder`,
+/// where the two part, or less. Turns even out what is smaller than that without a loss; without the
+/// rule, branches that hold a little more or less than their own by turns would undo each other's work
+/// all day. Who has nothing of its own has had too much in any case.
 fn is_owed(draft: &Snapshot, taker: QueueId, holder: QueueId, now: Time) -> bool {
     let chain = |leaf| -> SmallVec<[QueueId; limits::QUEUE_DEPTH_MAX]> {
         draft.queue_chain(leaf).map(|(id, _)| id).collect()
@@ -563,8 +564,8 @@ fn is_owed(draft: &Snapshot, taker: QueueId, holder: QueueId, now: Time) -> bool
     };
     let had = |id| i128::from(draft.usage(id, now).unit_ms);
     let own = |id| draft.queue(id).account(0).total;
-    own(holder) == 0
-        || had(taker).saturating_mul(own(holder)) < had(holder).saturating_mul(own(taker))
+    let half = had(holder).saturating_mul(own(taker)) / 2;
+    own(holder) == 0 || had(taker).saturating_mul(own(holder)) < half
 }
 
 /// Whether the tree of `queue` shares quota out.

@@ -6,6 +6,7 @@ mod explain;
 mod filters;
 mod fit;
 mod gates;
+mod next;
 mod oracle;
 mod room;
 mod world;

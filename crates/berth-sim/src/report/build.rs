@@ -1,14 +1,14 @@
 //! A report out of a finished run.
 
-use berth_core::model::snapshot::Alike;
-use berth_core::sched::explain;
+use berth_core::model::snapshot::{Alike, GroupKey};
+use berth_core::sched::explain::{self, Hindrance};
 use berth_core::sched::scheduler::Scheduler;
 use berth_core::time::Time;
 
 use crate::report::histogram::Histogram;
 use crate::report::sampler::{Sampler, gpus_of, reasons};
 use crate::report::shares::Shares;
-use crate::report::{Milestone, Report, WaitingGroup};
+use crate::report::{Milestone, Next, Report, WaitingGroup};
 use crate::workload::JobKind;
 use crate::world::World;
 use crate::world::tally::Tally;
@@ -151,6 +151,16 @@ fn wait_deciles(tally: &Tally) -> Vec<f64> {
         .collect()
 }
 
+fn next(scheduler: &Scheduler<World>, key: &GroupKey, hindrance: Hindrance) -> Vec<Next> {
+    let now = scheduler.cluster.tally().now;
+    let ways = scheduler.ways_out(key, hindrance, now).into_iter();
+    ways.map(|change| Next {
+        words: change.words(scheduler.index()),
+        change,
+    })
+    .collect()
+}
+
 fn waiting(scheduler: &Scheduler<World>, began: Time) -> Vec<WaitingGroup> {
     let index = scheduler.index();
     let sized = scheduler.waiting().iter().filter_map(|(key, hindrance)| {
@@ -179,6 +189,7 @@ fn waiting(scheduler: &Scheduler<World>, began: Time) -> Vec<WaitingGroup> {
                 pods: pods as u64,
                 reason: explanation.reason.token().to_owned(),
                 explanation,
+                next: next(scheduler, key, hindrance),
             })
         });
     described.collect()

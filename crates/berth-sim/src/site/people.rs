@@ -276,7 +276,7 @@ impl Person<'_> {
         }
         // Most take the smallest profile.
         let (name, ..) = VGPU[self.stream.below(6).saturating_sub(3) as usize];
-        let ask = ask(12, 48, GpuAsk::Vgpu(name.to_owned()), &[A40]);
+        let ask = ask(8, 32, GpuAsk::Vgpu(name.to_owned()), &[A40]);
         self.push(JobKind::Vm, at, None, (1, 1), ask, busy);
     }
 

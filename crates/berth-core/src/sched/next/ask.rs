@@ -6,17 +6,17 @@
 use crate::amount::{Bytes, GpuUnits, MilliCpu};
 use crate::id::GpuModelId;
 use crate::model::gpu::{GpuSpec, GpuState, ModelSet};
-use crate::model::node::{Node, Readiness};
 use crate::model::request::{GpuRequest, Request};
 use crate::model::snapshot::Snapshot;
 use crate::sched::fit;
-use crate::sched::next::fits_somewhere;
+use crate::sched::next::{Waiting, fits_among};
 
 /// Shares are proposed in whole hundredths of a card.
 const HUNDREDTH: i64 = GpuUnits::ONE_GPU.0 / 100;
 
 /// Models that aren't accepted yet and of which a card is free for it.
-pub(super) fn other_models(snapshot: &Snapshot, request: &Request) -> Vec<GpuModelId> {
+pub(super) fn other_models(snapshot: &Snapshot, waiting: &Waiting) -> Vec<GpuModelId> {
+    let request = &waiting.request;
     if !request.wants_gpu() || request.models == ModelSet::ANY {
         return Vec::new();
     }
@@ -26,20 +26,21 @@ pub(super) fn other_models(snapshot: &Snapshot, request: &Request) -> Vec<GpuMod
     let would_do = |model: &GpuModelId| {
         let models = request.models.with(*model);
         !request.models.contains(*model)
-            && fits_somewhere(snapshot, &Request { models, ..*request })
+            && fits_among(snapshot, &waiting.open, &Request { models, ..*request })
     };
     others.filter(would_do).collect()
 }
 
 /// The CPU and memory of the node where least would have to be given up.
-pub(super) fn less_host(snapshot: &Snapshot, request: &Request) -> Option<(MilliCpu, Bytes)> {
+pub(super) fn less_host(snapshot: &Snapshot, waiting: &Waiting) -> Option<(MilliCpu, Bytes)> {
+    let request = &waiting.request;
     let bare = Request {
         cpu: MilliCpu::ZERO,
         memory: Bytes::ZERO,
         ..*request
     };
     let catalog = snapshot.catalog();
-    let nodes = snapshot.nodes().iter();
+    let nodes = waiting.open.iter().map(|&id| snapshot.node(id));
     let open = nodes.filter(|node| fit::fits(catalog, &bare, &node.shape, &node.state));
     let left = open.map(|node| {
         let cpu = request.cpu.min(node.state.free_cpu);
@@ -53,23 +54,24 @@ pub(super) fn less_host(snapshot: &Snapshot, request: &Request) -> Option<(Milli
 }
 
 /// What of a GPU, or of how many, is free for it, the most first.
-pub(super) fn less_gpu(snapshot: &Snapshot, request: &Request) -> Vec<GpuRequest> {
-    let fits = |gpu: GpuRequest| fits_somewhere(snapshot, &Request { gpu, ..*request });
+pub(super) fn less_gpu(snapshot: &Snapshot, waiting: &Waiting) -> Vec<GpuRequest> {
+    let request = &waiting.request;
+    let fits = |gpu: GpuRequest| fits_among(snapshot, &waiting.open, &Request { gpu, ..*request });
     match request.gpu {
         GpuRequest::None => Vec::new(),
         GpuRequest::Share { compute, memory } => {
-            let share = largest_share(snapshot, request, compute, memory);
+            let share = largest_share(snapshot, waiting, compute, memory);
             share.into_iter().filter(|&gpu| fits(gpu)).collect()
         }
         GpuRequest::Whole { count } => {
-            let fewer = fewer(snapshot, request, count);
+            let fewer = fewer(snapshot, waiting, count);
             let fewer = fewer.map(|count| GpuRequest::Whole { count });
-            let share = || largest_share(snapshot, request, GpuUnits::ONE_GPU, Bytes::MAX);
+            let share = || largest_share(snapshot, waiting, GpuUnits::ONE_GPU, Bytes::MAX);
             let instead = fewer.or_else(share);
             instead.into_iter().filter(|&gpu| fits(gpu)).collect()
         }
         GpuRequest::Passthrough { count } => {
-            let fewer = fewer(snapshot, request, count);
+            let fewer = fewer(snapshot, waiting, count);
             fewer
                 .map(|count| GpuRequest::Passthrough { count })
                 .into_iter()
@@ -102,7 +104,8 @@ pub(super) fn less_gpu(snapshot: &Snapshot, request: &Request) -> Vec<GpuRequest
 }
 
 /// The most cards below `count` that one node has free.
-fn fewer(snapshot: &Snapshot, request: &Request, count: u8) -> Option<u8> {
+fn fewer(snapshot: &Snapshot, waiting: &Waiting, count: u8) -> Option<u8> {
+    let request = &waiting.request;
     let with = |count| {
         let gpu = match request.gpu {
             GpuRequest::Passthrough { .. } => GpuRequest::Passthrough { count },
@@ -112,26 +115,26 @@ fn fewer(snapshot: &Snapshot, request: &Request, count: u8) -> Option<u8> {
     };
     (1..count)
         .rev()
-        .find(|&count| fits_somewhere(snapshot, &with(count)))
+        .find(|&count| fits_among(snapshot, &waiting.open, &with(count)))
 }
 
 /// The largest share up to `compute` and `memory` that some card has free.
 fn largest_share(
     snapshot: &Snapshot,
-    request: &Request,
+    waiting: &Waiting,
     compute: GpuUnits,
     memory: Bytes,
 ) -> Option<GpuRequest> {
+    let request = &waiting.request;
     let asked = GpuRequest::Share { compute, memory };
     let as_share = Request {
         gpu: asked,
         ..*request
     };
-    let open = |node: &&std::sync::Arc<Node>| {
-        node.state.readiness == Readiness::Ready && fit::host_fits(request, &node.state)
-    };
+    let nodes = waiting.open.iter().map(|&id| snapshot.node(id));
+    let open = nodes.filter(|node| fit::host_fits(request, &node.state));
     let mut best: Option<(GpuUnits, Bytes)> = None;
-    for node in snapshot.nodes().iter().filter(open) {
+    for node in open {
         for (spec, gpu) in node.shape.gpus().iter().zip(&node.state.gpus) {
             let part = part_of(&as_share, (compute, memory), spec, gpu);
             best = best.max(part);

@@ -13,7 +13,7 @@ use crate::model::node::Readiness;
 use crate::model::pod::{Phase, Pod};
 use crate::model::snapshot::{Carrier, Snapshot};
 use crate::sched::fit;
-use crate::sched::next::{Waiting, fits_somewhere};
+use crate::sched::next::{Waiting, fits_among};
 use crate::time::Time;
 
 /// A job that runs.
@@ -39,8 +39,8 @@ pub(super) fn candidates(snapshot: &Snapshot, waiting: &Waiting, now: Time) -> V
         found.insert((jobs.len(), first, pods));
     };
     if waiting.has_quota(snapshot) {
-        for at in 0..snapshot.nodes().len() {
-            on_node(snapshot, waiting, NodeId::at(at), now, &mut add);
+        for &node in &waiting.may_open {
+            on_node(snapshot, waiting, node, now, &mut add);
         }
     } else {
         in_tree(snapshot, waiting, now, &mut add);
@@ -110,8 +110,9 @@ fn in_tree(snapshot: &Snapshot, waiting: &Waiting, now: Time, add: &mut impl FnM
             draft.remove_pod(pod, now).expect("it was just seen bound");
         }
     };
-    let is_enough =
-        |draft: &Draft| waiting.has_quota(draft) && fits_somewhere(draft, &waiting.request);
+    let is_enough = |draft: &Draft| {
+        waiting.has_quota(draft) && fits_among(draft, &waiting.may_open, &waiting.request)
+    };
     let mut alone = false;
     for job in jobs.iter().take(limits::NEXT_JOBS_MAX) {
         let mut draft = Draft::over(snapshot);
