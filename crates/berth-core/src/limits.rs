@@ -69,3 +69,10 @@ pub const NEXT_CANDIDATES_MAX: usize = 6;
 
 /// Running jobs whose end such a search considers where quota is what is missing.
 pub const NEXT_JOBS_MAX: usize = 1_024;
+
+/// NUMA nodes of one machine; a set of them is one 64-bit mask. The largest have 34 or so.
+pub const NUMA_NODES_MAX: usize = 64;
+
+/// Steps of one search for a set of NUMA nodes: some milliseconds. Machines whose NUMA nodes are of a
+/// few kinds take hundreds.
+pub const NUMA_STEPS_MAX: usize = 20_000;

@@ -3,6 +3,7 @@
 //! Invariant: the same workload, policy and options give the same report, to the last digit. Not
 //! here: the clock; who wants to know how fast it went, measures around the call.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use berth_core::invariant::{self, Violation};
@@ -149,30 +150,22 @@ pub fn simulate(
             .last_arrival()
             .map_or(Span::ZERO, |last| last.since(start))
     });
-    let mut sampler = Sampler::new(start, horizon, target);
-    let mut milestones = Milestones::of(start);
+    let mut looks = Looks {
+        sampler: Sampler::new(start, horizon, target),
+        milestones: Milestones::of(start),
+        end,
+    };
     let mut scheduler = Scheduler::new(world, index, &profile, root.child("policy"));
     let (mut cycles, mut invariant_checks) = (0u64, 0u64);
     loop {
-        let stop = sampler.next().min(milestones.next());
-        let step = scheduler.step(stop.min(end));
+        let step = scheduler.step(looks.next());
         let step = step.map_err(|violations| broken(options.seed, &scheduler, violations))?;
         match step {
             Some(_) => cycles += 1,
-            None if scheduler.cluster.is_over() || stop > end => break,
-            None => {
-                scheduler.cluster.settle(stop);
-                if milestones.next() == stop {
-                    milestones.note(&scheduler);
-                }
-                if sampler.next() == stop {
-                    if stop == end {
-                        break;
-                    }
-                    sampler.sample(&scheduler);
-                }
-                continue;
-            }
+            None => match looks.look(&mut scheduler) {
+                ControlFlow::Continue(()) => continue,
+                ControlFlow::Break(()) => break,
+            },
         }
         if options.check == Check::Full {
             invariant_checks += 1;
@@ -185,31 +178,68 @@ pub fn simulate(
             progress(progress_of(&scheduler));
         }
     }
+    settle(&mut scheduler, end);
+    progress(progress_of(&scheduler));
+    let run = Run {
+        trace: &workload.name,
+        policy: policy.name,
+        order: options.turns.name(),
+        seed: options.seed,
+        faults: options.faults.name(),
+        cycles,
+        invariant_checks,
+    };
+    let milestones = looks.milestones.finish();
+    Ok(build::report(&run, &scheduler, looks.sampler, milestones))
+}
+
+/// Looks at a run between its steps.
+struct Looks {
+    sampler: Sampler,
+    milestones: Milestones,
+    /// When the run is cut off.
+    end: Time,
+}
+
+impl Looks {
+    /// When to look next, or the end.
+    fn next(&self) -> Time {
+        self.due().min(self.end)
+    }
+
+    fn due(&self) -> Time {
+        self.sampler.next().min(self.milestones.next())
+    }
+
+    /// Looks, where it is due, or says that the run has ended.
+    fn look(&mut self, scheduler: &mut Scheduler<World>) -> ControlFlow<()> {
+        let due = self.due();
+        if scheduler.cluster.is_over() || due > self.end {
+            return ControlFlow::Break(());
+        }
+        scheduler.cluster.settle(due);
+        if self.milestones.next() == due {
+            self.milestones.note(scheduler);
+        }
+        if self.sampler.next() == due {
+            if due == self.end {
+                return ControlFlow::Break(());
+            }
+            self.sampler.sample(scheduler);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A run that is cut off goes on to the cut; one that has ended, ended with its last event.
+fn settle(scheduler: &mut Scheduler<World>, end: Time) {
     let last = scheduler.cluster.tally().now;
-    // A run that is cut off goes on to the cut; one that has ended, ended with its last event.
     let now = if scheduler.cluster.is_over() {
         last
     } else {
         end.max(last)
     };
     scheduler.cluster.settle(now);
-    progress(progress_of(&scheduler));
-    let (policy, seed, faults) = (policy.name, options.seed, options.faults.name());
-    let run = Run {
-        trace: &workload.name,
-        policy,
-        order: options.turns.name(),
-        seed,
-        faults,
-        cycles,
-        invariant_checks,
-    };
-    Ok(build::report(
-        &run,
-        &scheduler,
-        sampler,
-        milestones.finish(),
-    ))
 }
 
 fn broken(seed: u64, scheduler: &Scheduler<World>, violations: Vec<Violation>) -> SimulateError {

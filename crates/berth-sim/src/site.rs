@@ -67,7 +67,7 @@ pub struct Site {
     pub team_limit_gpus: u32,
     /// GPUs that one user may hold. Default: 16, two full nodes' worth of a gang, assumption.
     pub user_limit_gpus: u32,
-    /// Greedy people, in thousandths: all that they submit, they submit [`GREED`] times. They are
+    /// Greedy people, in thousandths, rounded up: all that they submit, they submit [`GREED`] times. They are
     /// drawn apart, so that everybody else does the same with and without them. Default: 0.
     pub greedy_permille: u32,
     /// How long the trace is. Default: 60 hours, two nights and three mornings.

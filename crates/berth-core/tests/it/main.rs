@@ -7,6 +7,7 @@ mod filters;
 mod fit;
 mod gates;
 mod next;
+mod numa;
 mod oracle;
 mod room;
 mod world;

@@ -1,5 +1,7 @@
 //! A report out of a finished run.
 
+use std::collections::BTreeMap;
+
 use berth_core::model::snapshot::{Alike, GroupKey};
 use berth_core::sched::explain::{self, Hindrance};
 use berth_core::sched::scheduler::Scheduler;
@@ -46,7 +48,6 @@ pub(crate) fn report(
     let users = shares.users(scheduler);
     let starved = users.iter().map(|user| user.starvation_longest_h);
     let starvation_longest_h = starved.fold(0.0, f64::max);
-    let owned = |token: &str| token.to_owned();
     Report {
         trace: run.trace.to_owned(),
         policy: run.policy.to_owned(),
@@ -56,11 +57,7 @@ pub(crate) fn report(
         nodes: u32::try_from(index.nodes().len()).expect("nodes are bounded"),
         gpus: u32::try_from(gpus).expect("nodes and their GPUs are bounded"),
         simulated_hours: now.since(began).as_secs_f64() / 3600.0,
-        users_seen: tally
-            .users
-            .iter()
-            .map(|user| u32::from(user.submitted > 0))
-            .sum(),
+        users_seen: u32::try_from(users.len()).expect("users have ids of 32 bits"),
         submitted: tally.submitted,
         placed: tally.placed,
         completed: tally.completed,
@@ -72,11 +69,7 @@ pub(crate) fn report(
         log_hash: format!("{:016x}", world.log_hash()),
         invariant_checks: run.invariant_checks,
         invariant_violations: 0,
-        evictions: tally
-            .evictions
-            .iter()
-            .map(|(cause, &n)| (owned(cause.token()), n))
-            .collect(),
+        evictions: by_token(tally.evictions.iter().map(|(cause, &n)| (cause.token(), n))),
         evictions_for_others: tally.room.evicted,
         evictions_starts: tally.room.started,
         lost_gpu_h: users.iter().map(|user| user.lost_gpu_h).sum(),
@@ -85,29 +78,31 @@ pub(crate) fn report(
         utilisation_mean: mean_percent(tally.busy_over_time / 1000, gpus, began, now),
         fragmentation_mean,
         wait: overall.stats(),
-        wait_by_kind: tally
-            .waits
-            .iter()
-            .map(|(&kind, waits)| (owned(kind_token(kind)), waits.stats()))
-            .collect(),
+        wait_by_kind: by_token(
+            tally
+                .waits
+                .iter()
+                .map(|(&kind, waits)| (kind_token(kind), waits.stats())),
+        ),
         wait_p95_by_user_decile: wait_deciles(tally),
         jain: shares.jain(),
         share_error: shares.error(),
         milestones,
         starvation_longest_h,
         users,
-        reasons: reasons(index, scheduler.waiting())
-            .into_iter()
-            .map(|(token, pods)| (owned(token), pods))
-            .collect(),
-        reasons_pod_hours: pod_hours
-            .into_iter()
-            .map(|(token, h)| (owned(token), h))
-            .collect(),
+        reasons: by_token(reasons(index, scheduler.waiting())),
+        reasons_pod_hours: by_token(pod_hours),
         series,
         gantt: world.gantt().lanes(index, began, now),
         waiting: waiting(scheduler, began),
     }
+}
+
+fn by_token<T>(figures: impl IntoIterator<Item = (&'static str, T)>) -> BTreeMap<String, T> {
+    let figures = figures.into_iter();
+    figures
+        .map(|(token, figure)| (token.to_owned(), figure))
+        .collect()
 }
 
 /// The token of a kind of job.

@@ -104,7 +104,8 @@ pub(crate) fn greedy(site: &Site, seed: u64) -> BTreeSet<String> {
     let draw = |user: u32| (root.child_n(u64::from(user)).unit(), user);
     let mut draws: Vec<(f64, u32)> = (0..site.users).map(draw).collect();
     draws.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let n = u64::from(site.users) * u64::from(site.greedy_permille) / 1000;
+    let n = u64::from(site.users) * u64::from(site.greedy_permille);
+    let n = n.div_ceil(1000);
     let greedy = draws.into_iter().take(n as usize);
     greedy.map(|(_, user)| user_name(user)).collect()
 }

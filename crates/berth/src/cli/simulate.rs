@@ -27,6 +27,7 @@ use crate::runs::{played, published};
 
 mod bound;
 mod fuzz;
+mod greed;
 mod scenario;
 mod suite;
 
@@ -103,6 +104,7 @@ enum Command {
     Bound(bound::Args),
     Suite(suite::Args),
     Fuzz(fuzz::Args),
+    Greed(greed::Args),
     Scenario(scenario::Args),
 }
 
@@ -157,6 +159,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         Some(Command::Bound(args)) => bound::run(args),
         Some(Command::Suite(args)) => suite::run(args),
         Some(Command::Fuzz(args)) => fuzz::run(args),
+        Some(Command::Greed(args)) => greed::run(args),
         Some(Command::Scenario(args)) => scenario::run(args),
         None => {
             args.check()?;

@@ -174,8 +174,8 @@ fn part_of(
     let free = compute.min(gpu.free_compute);
     let rounded = GpuUnits(free.0 / HUNDREDTH * HUNDREDTH);
     let wants_memory = !memory.is_zero() && !spec.memory.is_zero();
-    let is_something = !rounded.is_zero() && !(wants_memory && free_memory.is_zero());
-    is_something.then_some((rounded, free_memory))
+    let is_nothing = rounded.is_zero() || wants_memory && free_memory.is_zero();
+    (!is_nothing).then_some((rounded, free_memory))
 }
 
 fn permille(part: i64, whole: i64) -> i128 {
