@@ -16,6 +16,7 @@ pub mod id;
 pub mod invariant;
 pub mod limits;
 pub mod model;
+pub mod numa;
 pub mod quota;
 pub mod sched;
 pub mod stream;

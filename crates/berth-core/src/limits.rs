@@ -60,3 +60,19 @@ pub const DEVICES_PER_CLAIM_MAX: usize = 32;
 /// Steps of one search for devices on one node: about a second, where kube-scheduler gives up after
 /// ten; a search that is not hopeless takes one step a device.
 pub const DEVICE_SEARCH_STEPS_MAX: usize = 1_000_000;
+
+/// Cycles that a search for ways out of waiting runs for one group, each on a what-if.
+pub const NEXT_CYCLES_MAX: usize = 24;
+
+/// Candidates of one kind that such a search tries; the best come first.
+pub const NEXT_CANDIDATES_MAX: usize = 6;
+
+/// Running jobs whose end such a search considers where quota is what is missing.
+pub const NEXT_JOBS_MAX: usize = 1_024;
+
+/// NUMA nodes of one machine; a set of them is one 64-bit mask. The largest have 34 or so.
+pub const NUMA_NODES_MAX: usize = 64;
+
+/// Steps of one search for a set of NUMA nodes: some milliseconds. Machines whose NUMA nodes are of a
+/// few kinds take hundreds.
+pub const NUMA_STEPS_MAX: usize = 20_000;

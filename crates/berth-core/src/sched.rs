@@ -2,7 +2,8 @@
 //!
 //! [`turns`] says who goes first, [`fit`] what is possible, a [`policy`] what is good; the [`index`]
 //! remembers the last two, the [`engine`] decides, [`cycle`] is the engine without a memory,
-//! [`explain`] tells why, and the [`scheduler`] is the loop around it all.
+//! [`explain`] tells why, [`next`] what would change it, and the [`scheduler`] is the loop around it
+//! all.
 
 mod classes;
 pub mod cycle;
@@ -13,6 +14,7 @@ pub mod fit;
 pub mod fragmentation;
 mod gate;
 pub mod index;
+pub mod next;
 pub mod policy;
 pub mod profile;
 pub mod room;

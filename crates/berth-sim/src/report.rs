@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 
 use berth_core::sched::explain::Explanation;
+use berth_core::sched::next::Change;
 use serde::Serialize;
 
 pub(crate) mod build;
 pub(crate) mod fairness;
 pub(crate) mod histogram;
 pub(crate) mod sampler;
+pub(crate) mod shares;
 
 /// How a run went.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +23,8 @@ pub struct Report {
     pub trace: String,
     /// The policy's name.
     pub policy: String,
+    /// The name of the rule by which turns are given.
+    pub order: String,
     /// Seed of the run.
     pub seed: u64,
     /// The fault plan's name.
@@ -55,8 +59,14 @@ pub struct Report {
     pub invariant_checks: u64,
     /// Violations found. A run stops at the first one, so a report of a whole run says zero.
     pub invariant_violations: u64,
-    /// Lost places by cause: `node-lost`, `gpu-failed`, `gang-stranded`.
+    /// Lost places by cause: `node-lost`, `gpu-failed`, `gang-stranded`, `preempted`, `reclaimed`.
     pub evictions: BTreeMap<String, u64>,
+    /// Lost places whose pod had to make room for another.
+    pub evictions_for_others: u64,
+    /// Pods or gangs that started in that room.
+    pub evictions_starts: u64,
+    /// GPU-hours of runs that had to begin anew after they lost their places, for whatever cause.
+    pub lost_gpu_h: f64,
     /// Lost places whose pod has started again since.
     pub evictions_restarted: u64,
     /// Time-weighted mean of GPUs held by pods, in percent of all GPUs, lost nodes included.
@@ -70,17 +80,24 @@ pub struct Report {
     pub wait: WaitStats,
     /// The same by kind of job.
     pub wait_by_kind: BTreeMap<String, WaitStats>,
-    /// Deciles (10 %, 20 %, .. 100 %) over users of each user's own 90th-percentile wait, in
-    /// seconds. Entry 8 says: nine of ten users have a p90 wait of at most this.
-    pub wait_p90_by_user_decile: Vec<f64>,
-    /// Jain's index `(sum x)^2 / (n sum x^2)` over users, where `x` is GPU time held over GPU time
-    /// demanded, at most 1. Demanded is what the user's jobs would have held by the end had each
+    /// Deciles (10 %, 20 %, .. 100 %) over users of each user's own 95th-percentile wait, in
+    /// seconds. Entry 8 says: nine of ten users have a p95 wait of at most this.
+    pub wait_p95_by_user_decile: Vec<f64>,
+    /// Jain's index `(sum x)^2 / (n sum x^2)` over users, where `x` is GPU time held (and not
+    /// lost) over GPU time demanded, at most 1. Demanded is what the user's jobs would have held by the end had each
     /// started on arrival. 1 is perfectly even, `1/n` means one user got everything.
     pub jain: f64,
-    /// `sum |received - fair| / (2 sum received)` over users, where `fair` divides all GPU time
-    /// received by max-min fairness with equal weights, nobody above their demand. 0 is exactly
-    /// fair; `e` means that this part of the GPU time went to the wrong users.
+    /// `sum |received - entitled| / (2 sum received)` over users in queues. Entitled is max-min fair
+    /// down the queue tree: at each level by weight, nobody above their demand, nobody below their
+    /// nominal quota. 0 is exactly fair; `e` means that this part of the GPU time went to others
+    /// than the site decided.
     pub share_error: f64,
+    /// The same figures as of set times after the beginning, as far as the run lasted.
+    pub milestones: Vec<Milestone>,
+    /// The longest time for which some user waited for GPU and held none, in hours.
+    pub starvation_longest_h: f64,
+    /// What each user asked for and got, by name.
+    pub users: Vec<UserShare>,
     /// Waiting pods at the end by reason token. `NotAssessed` where the bound on explanations was
     /// reached first.
     pub reasons: BTreeMap<String, u64>,
@@ -92,6 +109,36 @@ pub struct Report {
     pub gantt: Vec<Lane>,
     /// The groups that waited at the end, most pods first, up to a bound.
     pub waiting: Vec<WaitingGroup>,
+}
+
+/// How even the run was up to some time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Milestone {
+    /// Hours since the run began.
+    pub after_h: f64,
+    /// As [`Report::jain`].
+    pub jain: f64,
+    /// As [`Report::share_error`].
+    pub share_error: f64,
+}
+
+/// What a user asked for and got.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UserShare {
+    /// The name.
+    pub user: String,
+    /// GPU-hours that the user's jobs would have held by the end had each started on arrival.
+    pub demanded_gpu_h: f64,
+    /// GPU-hours held, without those of runs that had to begin anew.
+    pub received_gpu_h: f64,
+    /// GPU-hours of runs that had to begin anew.
+    pub lost_gpu_h: f64,
+    /// GPU-hours that the queue tree would have given, see [`Report::share_error`].
+    pub entitled_gpu_h: f64,
+    /// Nineteen of twenty of the user's pods that started had waited for at most this.
+    pub wait_p95_s: f64,
+    /// The longest time for which the user waited for GPU and held none.
+    pub starvation_longest_h: f64,
 }
 
 /// Waits in seconds. Quantiles are upper bounds, at most 1/128 too high; mean and maximum are exact.
@@ -169,4 +216,16 @@ pub struct WaitingGroup {
     pub reason: String,
     /// The evidence.
     pub explanation: Explanation,
+    /// What would start the oldest of them, the cheapest change first.
+    pub next: Vec<Next>,
+}
+
+/// A change that would start something that waits.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Next {
+    /// The change.
+    #[serde(flatten)]
+    pub change: Change,
+    /// The same in words, after "it starts if".
+    pub words: String,
 }

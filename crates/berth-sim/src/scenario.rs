@@ -12,7 +12,7 @@
 //! job j1 x16 gpu=0.5 run=10m       16 pods, submitted at t=0
 //! job g x4 gang gpu=1 t=1m times=60 every=15s    60 gangs of 4: g-01 to g-60
 //! at 5m fail n1:3                  lose, drain, cordon, return NODE; fail, repair NODE:GPU
-//! evictions min-runtime=0s max=3   or `evictions off`
+//! evictions min-runtime=0s max=3 patience=0s   or `evictions off`
 //! order fifo                       or `fair-share`
 //! policy fgd
 //! expect 0s running=16 pending=0 card-max-tenants=2

@@ -3,12 +3,14 @@
 //! Invariant: the same workload, policy and options give the same report, to the last digit. Not
 //! here: the clock; who wants to know how fast it went, measures around the call.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use berth_core::invariant::{self, Violation};
 use berth_core::sched::policy::Entry;
 use berth_core::sched::profile::Profile;
 use berth_core::sched::scheduler::Scheduler;
+use berth_core::sched::turns::Order;
 use berth_core::stream::Stream;
 use berth_core::time::{Span, Time};
 
@@ -16,6 +18,7 @@ use crate::faults::FaultPlan;
 use crate::report::Report;
 use crate::report::build::{self, Run};
 use crate::report::sampler::Sampler;
+use crate::report::shares::Milestones;
 use crate::workload::Workload;
 use crate::world::{FoundError, World};
 
@@ -33,6 +36,43 @@ pub enum Check {
     Full,
 }
 
+/// By which rule those who wait have their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Turns {
+    /// Who has had least for their weight goes first, and what is one's own is claimed back.
+    #[default]
+    FairShare,
+    /// Who came first goes first, and nobody loses their place: no shares, no history.
+    Fifo,
+}
+
+impl Turns {
+    /// Every rule.
+    pub const ALL: [Self; 2] = [Self::FairShare, Self::Fifo];
+
+    /// The name in reports and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FairShare => "fair-share",
+            Self::Fifo => "fifo",
+        }
+    }
+
+    /// `profile` with this rule.
+    #[must_use]
+    pub fn apply(self, profile: Profile) -> Profile {
+        match self {
+            Self::FairShare => profile,
+            Self::Fifo => Profile {
+                order: Order::Fifo,
+                evictions: None,
+                ..profile
+            },
+        }
+    }
+}
+
 /// What may be set about a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
@@ -42,6 +82,8 @@ pub struct Options {
     pub until: Option<Span>,
     /// What fails.
     pub faults: FaultPlan,
+    /// Whose turn it is.
+    pub turns: Turns,
     /// How thoroughly the books are recounted.
     pub check: Check,
 }
@@ -99,27 +141,31 @@ pub fn simulate(
     let start = world.first_arrival().unwrap_or(Time::ZERO);
     world.plan_faults(options.faults, &index, &root.child("faults"), start);
     let target = Arc::new(world.target(&index));
-    let profile = Profile::new(policy, Arc::clone(&target));
+    let profile = options
+        .turns
+        .apply(Profile::new(policy, Arc::clone(&target)));
     let end = options.until.map_or(Time::MAX, |until| start + until);
     let horizon = options.until.unwrap_or_else(|| {
         world
             .last_arrival()
             .map_or(Span::ZERO, |last| last.since(start))
     });
-    let mut sampler = Sampler::new(start, horizon, target);
+    let mut looks = Looks {
+        sampler: Sampler::new(start, horizon, target),
+        milestones: Milestones::of(start),
+        end,
+    };
     let mut scheduler = Scheduler::new(world, index, &profile, root.child("policy"));
     let (mut cycles, mut invariant_checks) = (0u64, 0u64);
     loop {
-        let step = scheduler.step(sampler.next().min(end));
+        let step = scheduler.step(looks.next());
         let step = step.map_err(|violations| broken(options.seed, &scheduler, violations))?;
         match step {
             Some(_) => cycles += 1,
-            None if scheduler.cluster.is_over() || sampler.next() >= end => break,
-            None => {
-                scheduler.cluster.settle(sampler.next());
-                sampler.sample(&scheduler);
-                continue;
-            }
+            None => match looks.look(&mut scheduler) {
+                ControlFlow::Continue(()) => continue,
+                ControlFlow::Break(()) => break,
+            },
         }
         if options.check == Check::Full {
             invariant_checks += 1;
@@ -132,25 +178,68 @@ pub fn simulate(
             progress(progress_of(&scheduler));
         }
     }
+    settle(&mut scheduler, end);
+    progress(progress_of(&scheduler));
+    let run = Run {
+        trace: &workload.name,
+        policy: policy.name,
+        order: options.turns.name(),
+        seed: options.seed,
+        faults: options.faults.name(),
+        cycles,
+        invariant_checks,
+    };
+    let milestones = looks.milestones.finish();
+    Ok(build::report(&run, &scheduler, looks.sampler, milestones))
+}
+
+/// Looks at a run between its steps.
+struct Looks {
+    sampler: Sampler,
+    milestones: Milestones,
+    /// When the run is cut off.
+    end: Time,
+}
+
+impl Looks {
+    /// When to look next, or the end.
+    fn next(&self) -> Time {
+        self.due().min(self.end)
+    }
+
+    fn due(&self) -> Time {
+        self.sampler.next().min(self.milestones.next())
+    }
+
+    /// Looks, where it is due, or says that the run has ended.
+    fn look(&mut self, scheduler: &mut Scheduler<World>) -> ControlFlow<()> {
+        let due = self.due();
+        if scheduler.cluster.is_over() || due > self.end {
+            return ControlFlow::Break(());
+        }
+        scheduler.cluster.settle(due);
+        if self.milestones.next() == due {
+            self.milestones.note(scheduler);
+        }
+        if self.sampler.next() == due {
+            if due == self.end {
+                return ControlFlow::Break(());
+            }
+            self.sampler.sample(scheduler);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A run that is cut off goes on to the cut; one that has ended, ended with its last event.
+fn settle(scheduler: &mut Scheduler<World>, end: Time) {
     let last = scheduler.cluster.tally().now;
-    // A run that is cut off goes on to the cut; one that has ended, ended with its last event.
     let now = if scheduler.cluster.is_over() {
         last
     } else {
         end.max(last)
     };
     scheduler.cluster.settle(now);
-    progress(progress_of(&scheduler));
-    let (policy, seed, faults) = (policy.name, options.seed, options.faults.name());
-    let run = Run {
-        trace: &workload.name,
-        policy,
-        seed,
-        faults,
-        cycles,
-        invariant_checks,
-    };
-    Ok(build::report(&run, &scheduler, sampler))
 }
 
 fn broken(seed: u64, scheduler: &Scheduler<World>, violations: Vec<Violation>) -> SimulateError {

@@ -4,6 +4,8 @@
 //! Every number that shapes the site stands in [`Site`] with its unit and source. Invariant: every
 //! user submits something. Not here: recorded traces.
 
+use std::collections::BTreeSet;
+
 use berth_core::time::Span;
 
 use crate::trace::{Format, Origin};
@@ -19,7 +21,7 @@ pub static SMALL: Format = Format {
     name: "small",
     summary: "a made-up site: 8 nodes, 40 GPUs, 60 users, 60 hours",
     manual: MANUAL,
-    origin: Origin::Seed(|seed| Site::small().workload(seed)),
+    origin: Origin::Seed(|seed, length| Site::small().lasting(length).workload(seed)),
 };
 
 /// The large site's entry in the catalogue.
@@ -27,20 +29,25 @@ pub static SITE_1000: Format = Format {
     name: "site-1000",
     summary: "a made-up site: 1,000 users, far fewer GPUs, containers and virtual machines, 60 hours",
     manual: MANUAL,
-    origin: Origin::Seed(|seed| Site::thousand().workload(seed)),
+    origin: Origin::Seed(|seed, length| Site::thousand().lasting(length).workload(seed)),
 };
 
 const MANUAL: &str = "\
-A shared on-premises site over two and a half days, from midnight. GPU nodes of several models: whole
+A shared on-premises site over two and a half days, or `--days`, from midnight. GPU nodes of several models: whole
 cards for training, time slices for batch and notebooks, MIG instances, vGPUs and cards handed
 through for virtual machines, and nodes without GPU. A queue tree of faculties, teams and users with
-limits for teams and users. By day more is asked for than there is, so queues form; they drain by
+quotas for teams and limits for teams and users. By day more is asked for than there is, so queues form; they drain by
 night.
 
 Users are of four habits: notebooks (held for hours, mostly idle), batch (arrays of short pods),
-training (gangs), and virtual machines (long-lived). Every number behind it, with its source, is a
+training (gangs), and virtual machines (long-lived; a card that is handed through is lent for half a
+day). The teams' own quotas are equal and add up to the cluster; what a team doesn't use, others
+borrow. Every number behind it, with its source, is a
 field of `berth_sim::site::Site`.
 ";
+
+/// How often a greedy person submits what another would submit once.
+pub const GREED: u32 = 100;
 
 /// What shapes a site. Spans are means or medians as said; parts are in thousandths.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,10 +62,14 @@ pub struct Site {
     pub faculties: u32,
     /// Teams in each faculty. Default: 8, so 25 people a team, assumption.
     pub teams_each: u32,
-    /// GPUs that a team may hold. Default: 32, an eighth of the site, assumption.
+    /// GPUs that a team may hold, borrowed ones included; its own are an equal part of the site.
+    /// Default: 32, an eighth of the site, assumption.
     pub team_limit_gpus: u32,
     /// GPUs that one user may hold. Default: 16, two full nodes' worth of a gang, assumption.
     pub user_limit_gpus: u32,
+    /// Greedy people, in thousandths, rounded up: all that they submit, they submit [`GREED`] times. They are
+    /// drawn apart, so that everybody else does the same with and without them. Default: 0.
+    pub greedy_permille: u32,
     /// How long the trace is. Default: 60 hours, two nights and three mornings.
     pub length: Span,
     /// When people start work after midnight, median. Default: 9 h; spread 1.5 h. Assumption.
@@ -112,6 +123,10 @@ pub struct Site {
     /// Part of virtual machines with a card handed through, the others have a vGPU. Default: 150,
     /// assumption.
     pub passthrough_permille: u32,
+    /// For how long a card is handed through at most; whoever wants it longer asks again the next
+    /// day. Default: 12 h, assumption: there are fewer such cards than people who want one, and
+    /// nothing takes a card away from a machine.
+    pub passthrough_lease: Span,
 }
 
 impl Site {
@@ -126,6 +141,7 @@ impl Site {
             teams_each: 8,
             team_limit_gpus: 32,
             user_limit_gpus: 16,
+            greedy_permille: 0,
             length: Span::from_hours(60),
             day_starts: Span::from_hours(9),
             day_start_spread: Span::from_mins(90),
@@ -146,6 +162,7 @@ impl Site {
             gang_run_sigma: 0.9,
             batch_busy_permille: (500, 950),
             passthrough_permille: 150,
+            passthrough_lease: Span::from_hours(12),
         }
     }
 
@@ -166,10 +183,23 @@ impl Site {
         }
     }
 
+    /// The same site for so long, or for its usual length.
+    #[must_use]
+    pub fn lasting(self, length: Option<Span>) -> Self {
+        let length = length.unwrap_or(self.length);
+        Self { length, ..self }
+    }
+
+    /// The names of its greedy people, drawn from `seed`.
+    #[must_use]
+    pub fn greedy(&self, seed: u64) -> BTreeSet<String> {
+        people::greedy(self, seed)
+    }
+
     /// What the site's people do, drawn from `seed`.
     #[must_use]
     pub fn workload(&self, seed: u64) -> Workload {
-        let mut jobs = people::jobs(self, seed);
+        let mut jobs = people::with_greed(people::jobs(self, seed), &self.greedy(seed));
         jobs.sort_by(|a, b| (a.arrival, &a.name).cmp(&(b.arrival, &b.name)));
         Workload {
             name: self.name.to_owned(),

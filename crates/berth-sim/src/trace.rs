@@ -4,6 +4,8 @@
 //! seed. Readers take bytes and never touch a disk.
 
 use crate::trace::table::ReadError;
+use berth_core::time::Span;
+
 use crate::workload::Workload;
 
 pub mod load;
@@ -54,8 +56,8 @@ pub enum Origin {
         /// Reads them. A file that may be left out is an empty slice then.
         read: fn(&[File<'_>]) -> Result<Workload, ReadError>,
     },
-    /// It is made up from a seed.
-    Seed(fn(u64) -> Workload),
+    /// It is made up from a seed, with jobs that arrive for so long, or for its usual length.
+    Seed(fn(u64, Option<Span>) -> Workload),
 }
 
 /// What one of the files of a format is.

@@ -9,11 +9,11 @@
 //! what was left of their time.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use berth_core::amount::GpuUnits;
-use berth_core::id::{GangId, NodeId, PodId};
+use berth_core::id::{GangId, NodeId, PodId, QueueId, UserId};
 use berth_core::model::draft::Draft;
 use berth_core::model::snapshot::Snapshot;
 use berth_core::sched::decisions::{Decisions, EvictCause};
@@ -311,6 +311,11 @@ impl World {
         })
     }
 
+    /// Each user in each queue, by position of the claim.
+    pub(crate) fn claims(&self) -> Vec<(QueueId, UserId)> {
+        self.names.claims()
+    }
+
     pub(crate) fn gantt(&self) -> &Gantt {
         &self.gantt
     }
@@ -423,6 +428,14 @@ impl Cluster for World {
             };
             self.lose_place(index, evict.pod, cause, now);
         }
+        let takers = decisions.evictions.iter().filter_map(|evict| evict.by);
+        self.tally.room.evicted += takers.clone().count() as u64;
+        let takers: BTreeSet<PodId> = takers.collect();
+        let started = decisions
+            .binds
+            .iter()
+            .filter(|bind| takers.contains(&bind.pod));
+        self.tally.room.started += started.count() as u64;
         for bind in &decisions.binds {
             let pod = index.pod(bind.pod).expect("the index shows the decisions");
             self.start(bind.pod, bind.node, &bind.grant, &pod.spec.name, now);

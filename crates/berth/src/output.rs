@@ -15,6 +15,7 @@ mod chart;
 pub(crate) mod docs;
 pub(crate) mod figure;
 mod fuzz;
+mod greed;
 pub(crate) mod html;
 mod played;
 mod published;

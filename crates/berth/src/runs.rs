@@ -6,6 +6,7 @@
 pub(crate) mod bound;
 pub(crate) mod crew;
 pub(crate) mod fuzz;
+pub(crate) mod greed;
 pub(crate) mod played;
 pub(crate) mod published;
 pub(crate) mod quality;

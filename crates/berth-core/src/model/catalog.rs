@@ -96,6 +96,12 @@ impl Catalog {
         &self.mig_profiles[usize::from(id.0)]
     }
 
+    /// Every MIG profile, in the order of adding.
+    pub fn mig_profile_ids(&self) -> impl Iterator<Item = MigProfileId> + use<> {
+        let count = u16::try_from(self.mig_profiles.len()).expect("some dozens of profiles exist");
+        (0..count).map(MigProfileId)
+    }
+
     /// Adds a vGPU profile.
     ///
     /// # Panics
@@ -110,6 +116,13 @@ impl Catalog {
     #[must_use]
     pub fn vgpu_profile(&self, id: VgpuProfileId) -> &VgpuProfile {
         &self.vgpu_profiles[usize::from(id.0)]
+    }
+
+    /// Every vGPU profile, in the order of adding.
+    pub fn vgpu_profile_ids(&self) -> impl Iterator<Item = VgpuProfileId> + use<> {
+        let count =
+            u16::try_from(self.vgpu_profiles.len()).expect("some hundreds of profiles exist");
+        (0..count).map(VgpuProfileId)
     }
 
     /// The interned twin of `shape` and its id.

@@ -275,8 +275,14 @@ impl Snapshot {
 
     /// Whether `taker` may have back what `holder` holds, see [`quota::reclaimable`].
     #[must_use]
-    pub fn reclaimable(&self, taker: QueueId, holder: QueueId, meter: usize, amount: i64) -> bool {
-        quota::reclaimable(&self.queues, taker, holder, meter, amount)
+    pub fn reclaimable(
+        &self,
+        taker: QueueId,
+        holder: QueueId,
+        meter: usize,
+        amounts: (i64, i64),
+    ) -> bool {
+        quota::reclaimable(&self.queues, taker, holder, meter, amounts)
     }
 
     /// What a queue has held over time up to `now`, faded.

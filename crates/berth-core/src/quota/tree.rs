@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 
 use crate::cow::CowVec;
 use crate::id::QueueId;
+use crate::limits;
 use crate::model::queue::Queue;
 use std::sync::Arc;
 
@@ -293,35 +294,45 @@ pub fn entitled(queues: &Queues, taker: QueueId, meter: usize, amount: i64) -> b
     false
 }
 
-/// Whether `taker`, which wants `amount` more, may have what `holder` holds: below the lowest queue
-/// that both belong to, the taker's branch would stay within its total and the holder's branch holds
-/// more than its own. Then quota is given back to whom it belongs, and the taken can't be claimed
-/// back in turn.
+/// Whether `taker`, which wants `amount` more, may have `held` of what `holder` holds: below the
+/// lowest queue that both belong to, the taker's branch would stay within its total, the holder's
+/// branch holds more than its own, and it would fall short of its own by less than the taker's gains.
+/// Then quota is given back to whom it belongs, the taken can't be claimed back in turn, and what
+/// branches lack of their own becomes less with every claim, so that claims come to an end.
 #[must_use]
 pub fn reclaimable(
     queues: &Queues,
     taker: QueueId,
     holder: QueueId,
     meter: usize,
-    amount: i64,
+    (amount, held): (i64, i64),
 ) -> bool {
-    let chain = |leaf| std::iter::successors(Some(leaf), |&id| queue(queues, id).parent);
-    let of_holder: smallvec::SmallVec<[QueueId; 16]> = chain(holder).collect();
+    let mut of_holder = [holder; limits::QUEUE_DEPTH_MAX];
+    let mut depth = 0;
+    let mut next = Some(holder);
+    while let Some(id) = next {
+        of_holder[depth] = id;
+        depth += 1;
+        next = queue(queues, id).parent;
+    }
     // What of the amount reaches each level.
     let mut rest = i128::from(amount);
-    let mut within = false;
-    for id in chain(taker) {
-        if let Some(at) = of_holder.iter().position(|&other| other == id) {
+    let (mut within, mut gain) = (false, 0);
+    let mut next = Some(taker);
+    while let Some(id) = next {
+        let at = of_holder[..depth].iter().position(|&other| other == id);
+        if let Some(at) = at {
             // `at == 0` or nothing passed: one is above the other, and nothing is lent between them.
             let branch = at.checked_sub(1).map(|below| of_holder[below]);
-            return within
-                && branch
-                    .is_some_and(|branch| queue(queues, branch).account(meter).borrowed() > 0);
+            let borrowed = branch.map_or(0, |id| queue(queues, id).account(meter).borrowed());
+            return within && borrowed > 0 && i128::from(held) - borrowed < gain;
         }
-        let account = queue(queues, id).account(meter);
-        within = account.drawn + rest <= account.total;
+        let queue = queue(queues, id);
+        let account = queue.account(meter);
+        (within, gain) = (account.drawn + rest <= account.total, rest);
         let after = (account.drawn + rest - account.kept()).max(0);
         rest = after - account.overflow();
+        next = queue.parent;
     }
     false
 }

@@ -11,6 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::id::{GangId, NodeId, PodId, QueueId, TaskTypeId};
 use crate::limits;
 use crate::model::draft::Draft;
@@ -32,13 +34,17 @@ pub struct EvictionRules {
     pub min_runtime: Span,
     /// Work that has lost its place this often stays: the brake on loops.
     pub evictions_max: u32,
+    /// Who has waited for less makes nobody go: what ends by itself in the meantime costs nothing,
+    /// and turns see to it that who is owed most gets it.
+    pub patience: Span,
 }
 
 impl Default for EvictionRules {
     fn default() -> Self {
         Self {
-            min_runtime: Span::from_mins(10),
+            min_runtime: Span::from_mins(30),
             evictions_max: 3,
+            patience: Span::from_hours(1),
         }
     }
 }
@@ -86,6 +92,8 @@ pub(super) struct Search {
     /// The lowest priority of what each queue holds at the beginning.
     lowest: Option<BTreeMap<QueueId, i32>>,
     offers: Option<Offers>,
+    /// What the tree lets the taker at hand claim, as the draft stands.
+    claims: Option<Claims>,
     /// Looks at a node that are left: searches are bounded by steps.
     steps: usize,
     /// When the next piece of work that only its runtime protects may go.
@@ -97,6 +105,22 @@ pub(super) struct Search {
 struct Offers {
     kind: (QueueId, i32, TaskTypeId, FactsKind),
     by_cost: BTreeSet<(Cost, Arc<str>, NodeId)>,
+}
+
+/// Where a taker's right to the places of a queue comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Claim {
+    None,
+    ByPriority,
+    OnQuota,
+}
+
+/// What a taker may claim of each queue.
+#[derive(Debug)]
+struct Claims {
+    /// Its queue, and what it wants.
+    of: (QueueId, i64),
+    on: BTreeMap<QueueId, Claim>,
 }
 
 /// Who wants room.
@@ -131,13 +155,30 @@ impl Search {
             now,
             lowest: None,
             offers: None,
+            claims: None,
             steps: limits::EVICTION_STEPS_MAX,
             retry_at: None,
         }
     }
 
-    /// Whether there is anything at all that `taker` might take; quick, and too hopeful at times.
+    /// Whether there is anything at all that `taker` might take now; quick, and too hopeful at times.
     pub(super) fn has_prey(&mut self, draft: &Snapshot, taker: &Taker) -> bool {
+        self.has_any_prey(draft, taker) && self.is_patient(draft, taker)
+    }
+
+    /// Whether `taker` has waited for long enough; notes when it will have.
+    fn is_patient(&mut self, draft: &Snapshot, taker: &Taker) -> bool {
+        let Some(Phase::Pending { since }) = draft.pod(taker.pod).map(|pod| pod.phase) else {
+            return false;
+        };
+        let from = since + self.rules.patience;
+        if from > self.now {
+            self.retry_at = Some(self.retry_at.map_or(from, |at| at.min(from)));
+        }
+        from <= self.now
+    }
+
+    fn has_any_prey(&mut self, draft: &Snapshot, taker: &Taker) -> bool {
         let lowest = self.lowest.get_or_insert_with(|| lowest_priorities(draft));
         let of_own = lowest.get(&taker.queue);
         if of_own.is_some_and(|&lowest| taker.outranks(lowest)) {
@@ -166,6 +207,11 @@ impl Search {
         taker: &Taker,
         made: &mut Made,
     ) -> Option<NodeId> {
+        if !self.is_patient(draft, taker) {
+            return None;
+        }
+        // The draft has changed since the last time.
+        self.claims = None;
         let spec = &draft.pod(taker.pod)?.spec;
         let facts = spec.facts.as_ref();
         let request = *draft.catalog().task(spec.task);
@@ -248,12 +294,16 @@ impl Search {
     ) -> Option<()> {
         let spec = draft.pod(taker.pod)?.spec.clone();
         while !quota_has_room(draft, &spec) {
+            if !self.is_patient(draft, taker) {
+                return None;
+            }
             let bound: Vec<PodId> = draft
                 .pods()
                 .filter(|(_, pod)| pod.node().is_some())
                 .map(|(id, _)| id)
                 .collect();
             self.steps = self.steps.checked_sub(bound.len())?;
+            self.claims = None;
             let holds = bound.into_iter().filter(|&pod| holds_gpu(draft, pod));
             let holds: Vec<PodId> = holds.collect();
             let units = holds
@@ -360,18 +410,78 @@ impl Search {
             // A place given in this very cycle.
             return None;
         };
-        let cause = may_take(draft, taker, victim)?;
+        // What it protects itself with is quickly looked up, and protects most.
+        if self.is_protected_for_now(victim) {
+            return None;
+        }
+        let cause = self.may_take(draft, taker, victim)?;
         let pods = match victim.spec.gang {
             Some(gang) if would_strand(draft, gang) => members(draft, gang),
             Some(_) | None => vec![pod],
         };
-        let mut cost = Cost::NOTHING;
+        let (mut cost, mut held) = (Cost::NOTHING, 0i64);
         for &id in &pods {
             let pod = draft.pod(id)?;
             self.is_unprotected(pod)?;
             cost = cost.and(self.cost(draft, id, pod));
+            held = held.saturating_add(units_of(draft, id, pod));
+        }
+        if cause == EvictCause::Reclaimed {
+            let (own, other) = (taker.queue, draft.pod(pod)?.spec.queue);
+            let amounts = (taker.amount, held);
+            if !draft.reclaimable(own, other, 0, amounts) {
+                return None;
+            }
         }
         Some(Unit { pods, cost, cause })
+    }
+
+    /// Whether a victim stays for now whoever wants its place, and nothing is to be noted about it.
+    fn is_protected_for_now(&self, pod: &Pod) -> bool {
+        let stays = pod.spec.carrier() == Carrier::Machine || pod.spec.tenure == Tenure::Permanent;
+        if stays || pod.evictions >= self.rules.evictions_max {
+            return true;
+        }
+        let Phase::Bound { since, .. } = pod.phase else {
+            return true;
+        };
+        let until = since + self.rules.min_runtime;
+        until > self.now && self.retry_at.is_some_and(|at| at <= until)
+    }
+
+    /// Why `taker` may have places of the kind of `victim`, if it may.
+    fn may_take(&mut self, draft: &Snapshot, taker: &Taker, victim: &Pod) -> Option<EvictCause> {
+        let lower = taker.outranks(priority_of(draft, victim));
+        let holder = victim.spec.queue;
+        if holder == taker.queue {
+            return lower.then_some(EvictCause::Preempted);
+        }
+        let key = (taker.queue, taker.amount);
+        if self.claims.as_ref().is_none_or(|claims| claims.of != key) {
+            let of = key;
+            self.claims = Some(Claims {
+                of,
+                on: BTreeMap::new(),
+            });
+        }
+        let now = self.now;
+        let claims = self.claims.as_mut().expect("it was just put there");
+        let claim = claims.on.entry(holder).or_insert_with(|| {
+            if !shared_out(draft, taker.queue) && !shared_out(draft, holder) {
+                return Claim::ByPriority;
+            }
+            // The least that could be held: whether anything at all may be claimed back.
+            let may = draft.reclaimable(taker.queue, holder, 0, (taker.amount, 0));
+            match may && is_owed(draft, taker.queue, holder, now) {
+                true => Claim::OnQuota,
+                false => Claim::None,
+            }
+        });
+        match claim {
+            Claim::ByPriority => lower.then_some(EvictCause::Preempted),
+            Claim::OnQuota => Some(EvictCause::Reclaimed),
+            Claim::None => None,
+        }
     }
 
     fn is_unprotected(&mut self, pod: &Pod) -> Option<()> {
@@ -391,11 +501,10 @@ impl Search {
     }
 
     fn cost(&self, draft: &Draft, id: PodId, pod: &Pod) -> Cost {
-        let Phase::Bound { node, since } = pod.phase else {
+        let Phase::Bound { since, .. } = pod.phase else {
             return Cost::NOTHING;
         };
-        let placement = draft.node(node).placement(id);
-        let units = placement.map_or(0, |placement| placement.grant.equivalents().0);
+        let units = units_of(draft, id, pod);
         Cost {
             priority: priority_of(draft, pod),
             pods: 1,
@@ -440,18 +549,23 @@ impl Made {
     }
 }
 
-/// Why `taker` may have the place of `victim`, if it may.
-fn may_take(draft: &Snapshot, taker: &Taker, victim: &Pod) -> Option<EvictCause> {
-    let lower = taker.outranks(priority_of(draft, victim));
-    if victim.spec.queue == taker.queue {
-        return lower.then_some(EvictCause::Preempted);
-    }
-    if !shared_out(draft, taker.queue) && !shared_out(draft, victim.spec.queue) {
-        return lower.then_some(EvictCause::Preempted);
-    }
-    draft
-        .reclaimable(taker.queue, victim.spec.queue, 0, taker.amount)
-        .then_some(EvictCause::Reclaimed)
+/// Whether the branch of `taker` has had half as much of its own over time as the branch of `holder`,
+/// where the two part, or less. Turns even out what is smaller than that without a loss; without the
+/// rule, branches that hold a little more or less than their own by turns would undo each other's work
+/// all day. Who has nothing of its own has had too much in any case.
+fn is_owed(draft: &Snapshot, taker: QueueId, holder: QueueId, now: Time) -> bool {
+    let chain = |leaf| -> SmallVec<[QueueId; limits::QUEUE_DEPTH_MAX]> {
+        draft.queue_chain(leaf).map(|(id, _)| id).collect()
+    };
+    let (of_taker, of_holder) = (chain(taker), chain(holder));
+    let pairs = of_taker.iter().rev().zip(of_holder.iter().rev());
+    let Some((&taker, &holder)) = pairs.into_iter().find(|(a, b)| a != b) else {
+        return false;
+    };
+    let had = |id| i128::from(draft.usage(id, now).unit_ms);
+    let own = |id| draft.queue(id).account(0).total;
+    let half = had(holder).saturating_mul(own(taker)) / 2;
+    own(holder) == 0 || had(taker).saturating_mul(own(holder)) < half
 }
 
 /// Whether the tree of `queue` shares quota out.
@@ -482,6 +596,12 @@ fn quota_has_room(draft: &Snapshot, spec: &PodSpec) -> bool {
         let room = draft.room_for(spec.queue, meter, amount, Beside::WhatIsHeld);
         room.is_ok()
     })
+}
+
+/// GPU that a bound pod holds, in 1/10,000 of a card.
+fn units_of(draft: &Snapshot, id: PodId, pod: &Pod) -> i64 {
+    let placement = pod.node().and_then(|node| draft.node(node).placement(id));
+    placement.map_or(0, |placement| placement.grant.equivalents().0)
 }
 
 fn holds_gpu(draft: &Snapshot, pod: PodId) -> bool {

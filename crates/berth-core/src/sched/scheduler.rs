@@ -12,6 +12,7 @@ use crate::model::snapshot::{GroupKey, Snapshot};
 use crate::sched::decisions::Decisions;
 use crate::sched::engine::Engine;
 use crate::sched::explain::Hindrance;
+use crate::sched::next::{Change, WaysOut};
 use crate::sched::profile::{Effort, Profile};
 use crate::stream::Stream;
 use crate::time::{Span, Time};
@@ -54,7 +55,7 @@ pub struct Scheduler<C> {
 
 /// Between two cycles that may evict: working out victims costs much more than placing, and a burst
 /// of arrivals is better judged as a whole.
-const EVICTION_PERIOD: Span = Span::from_secs(5);
+const EVICTION_PERIOD: Span = Span::from_secs(30);
 
 /// What one step of the loop did.
 #[derive(Debug)]
@@ -91,6 +92,13 @@ impl<C: Cluster> Scheduler<C> {
     #[must_use]
     pub fn waiting(&self) -> &[(GroupKey, Hindrance)] {
         &self.waiting
+    }
+
+    /// What would start the group `key`, which waits because of `hindrance`, at `now`.
+    #[must_use]
+    pub fn ways_out(&self, key: &GroupKey, hindrance: Hindrance, now: Time) -> Vec<Change> {
+        let profile = self.engine.profile();
+        WaysOut::of(&self.index, &profile, now, &self.stream).for_group(key, hindrance)
     }
 
     /// Takes in the next news up to `until`, decides, and acts; `None` if there is no news.

@@ -3,7 +3,8 @@
 //! Under fair share the tree of queues is walked from the top: at each level the branch goes first
 //! that has had least for its weight, counting what it has held over time (faded, see
 //! [`crate::quota::Usage`]) and what it holds now as if it had held that for the entry penalty, so
-//! that a burst pays before its use has added up (Kueue's KEP-4136 has the same idea). This is
+//! that a burst pays before its use has added up (Kueue's KEP-4136 has the same idea). Before the
+//! shares come those who starve. This is
 //! Slurm's Fair Tree: a branch never pays for what other branches do. Within a queue, age decides.
 //! Invariant: turns depend on names, ages and amounts, never on the order in which things became
 //! known. Not here: whether anything fits.
@@ -25,6 +26,10 @@ pub enum Order {
     FairShare {
         /// What is held now counts as if it had been held for this long.
         entry_penalty: Span,
+        /// Who has waited for this long in a queue that holds nothing comes before the shares: the
+        /// remedy for starving. A queue that holds anything has none of it, so that waiting in great
+        /// numbers gains nobody a thing.
+        starving_after: Span,
     },
 }
 
@@ -32,6 +37,7 @@ impl Default for Order {
     fn default() -> Self {
         Self::FairShare {
             entry_penalty: Span::from_hours(1),
+            starving_after: Span::from_hours(12),
         }
     }
 }
@@ -79,6 +85,7 @@ pub(super) enum Turns {
 #[derive(Debug)]
 pub(super) struct Fair {
     entry_penalty: Span,
+    starving_after: Span,
     now: Time,
     by_priority: BTreeMap<Reverse<i32>, Tree>,
 }
@@ -89,6 +96,9 @@ type Rank = (i64, Arc<str>, QueueId);
 /// The part of the queue tree in which something of one priority waits.
 #[derive(Debug, Default)]
 struct Tree {
+    /// The oldest turn of each queue that starves, the oldest first.
+    starving: BTreeSet<Turn>,
+    starving_of: BTreeMap<QueueId, Turn>,
     /// Turns of a queue's own work.
     own: BTreeMap<QueueId, BTreeSet<Turn>>,
     /// Branches below a queue (below none: the roots).
@@ -102,8 +112,12 @@ impl Turns {
         match order {
             _ if groups <= 1 => Self::Lone(None),
             Order::Fifo => Self::Fifo(BinaryHeap::new()),
-            Order::FairShare { entry_penalty } => Self::Fair(Fair {
+            Order::FairShare {
                 entry_penalty,
+                starving_after,
+            } => Self::Fair(Fair {
+                entry_penalty,
+                starving_after,
                 now,
                 by_priority: BTreeMap::new(),
             }),
@@ -168,6 +182,16 @@ impl Fair {
     fn add(&mut self, snapshot: &Snapshot, turn: Turn) {
         let queue = queue_of(snapshot, &turn);
         let priority = turn.priority;
+        let has_waited = self.now.since(turn.age.0) >= self.starving_after;
+        let turn = if has_waited && snapshot.queue(queue).used().is_zero() {
+            let tree = self.by_priority.entry(priority).or_default();
+            match tree.admit_starving(queue, turn) {
+                Some(turn) => turn,
+                None => return,
+            }
+        } else {
+            turn
+        };
         let chain: Vec<(QueueId, Option<QueueId>)> = snapshot
             .queue_chain(queue)
             .map(|(id, queue)| (id, queue.parent))
@@ -210,8 +234,10 @@ impl Fair {
 
     fn next(&mut self) -> Option<Turn> {
         let mut first = self.by_priority.first_entry()?;
-        let turn = first.get_mut().next();
-        if first.get().ranks.is_empty() {
+        let tree = first.get_mut();
+        let turn = tree.starving.pop_first();
+        let turn = turn.unwrap_or_else(|| tree.next());
+        if tree.ranks.is_empty() && tree.starving.is_empty() {
             first.remove();
         }
         Some(turn)
@@ -219,6 +245,18 @@ impl Fair {
 }
 
 impl Tree {
+    /// Takes `turn` in for the queue that starves, and returns the younger one of two.
+    fn admit_starving(&mut self, queue: QueueId, turn: Turn) -> Option<Turn> {
+        let known = self.starving_of.get(&queue);
+        if known.is_some_and(|known| *known <= turn) {
+            return Some(turn);
+        }
+        self.starving.insert(turn.clone());
+        let younger = self.starving_of.insert(queue, turn)?;
+        self.starving.remove(&younger);
+        Some(younger)
+    }
+
     fn next(&mut self) -> Turn {
         let mut path: Vec<Rank> = Vec::new();
         loop {

@@ -6,6 +6,8 @@ mod explain;
 mod filters;
 mod fit;
 mod gates;
+mod next;
+mod numa;
 mod oracle;
 mod room;
 mod world;

@@ -84,7 +84,7 @@ pub(crate) fn binds(snapshot: &Snapshot, profile: &Profile, now: Time) -> Vec<Bi
 type Path = Vec<(i64, String)>;
 
 fn path(draft: &Draft, order: Order, queue: QueueId, now: Time) -> Path {
-    let Order::FairShare { entry_penalty } = order else {
+    let Order::FairShare { entry_penalty, .. } = order else {
         return Vec::new();
     };
     let chain = draft.queue_chain(queue).map(|(id, queue)| {

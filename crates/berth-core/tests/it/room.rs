@@ -30,6 +30,7 @@ fn decide(draft: &Draft) -> Decisions {
     let rules = EvictionRules {
         min_runtime: Span::ZERO,
         evictions_max: u32::MAX,
+        patience: Span::ZERO,
     };
     let profile = Profile {
         evictions: Some(rules),

@@ -1,13 +1,16 @@
 //! A report out of a finished run.
 
-use berth_core::model::snapshot::Alike;
-use berth_core::sched::explain;
+use std::collections::BTreeMap;
+
+use berth_core::model::snapshot::{Alike, GroupKey};
+use berth_core::sched::explain::{self, Hindrance};
 use berth_core::sched::scheduler::Scheduler;
 use berth_core::time::Time;
 
 use crate::report::histogram::Histogram;
 use crate::report::sampler::{Sampler, gpus_of, reasons};
-use crate::report::{Report, WaitingGroup, fairness};
+use crate::report::shares::Shares;
+use crate::report::{Milestone, Next, Report, WaitingGroup};
 use crate::workload::JobKind;
 use crate::world::World;
 use crate::world::tally::Tally;
@@ -20,6 +23,7 @@ const WAITING_MAX: usize = 20;
 pub(crate) struct Run<'a> {
     pub(crate) trace: &'a str,
     pub(crate) policy: &'a str,
+    pub(crate) order: &'a str,
     pub(crate) seed: u64,
     pub(crate) faults: &'a str,
     pub(crate) cycles: u64,
@@ -27,7 +31,12 @@ pub(crate) struct Run<'a> {
 }
 
 /// The report of `run`.
-pub(crate) fn report(run: &Run<'_>, scheduler: &Scheduler<World>, sampler: Sampler) -> Report {
+pub(crate) fn report(
+    run: &Run<'_>,
+    scheduler: &Scheduler<World>,
+    sampler: Sampler,
+    milestones: Vec<Milestone>,
+) -> Report {
     let (world, index) = (&scheduler.cluster, scheduler.index());
     let tally = world.tally();
     let (began, now) = (tally.began.unwrap_or_default(), tally.now);
@@ -35,21 +44,20 @@ pub(crate) fn report(run: &Run<'_>, scheduler: &Scheduler<World>, sampler: Sampl
     let (series, fragmentation_mean, pod_hours) = sampler.finish();
     let mut overall = Histogram::default();
     tally.waits.values().for_each(|waits| overall.merge(waits));
-    let (received, demanded) = gpu_time(world);
-    let owned = |token: &str| token.to_owned();
+    let shares = Shares::of(scheduler);
+    let users = shares.users(scheduler);
+    let starved = users.iter().map(|user| user.starvation_longest_h);
+    let starvation_longest_h = starved.fold(0.0, f64::max);
     Report {
         trace: run.trace.to_owned(),
         policy: run.policy.to_owned(),
+        order: run.order.to_owned(),
         seed: run.seed,
         faults: run.faults.to_owned(),
         nodes: u32::try_from(index.nodes().len()).expect("nodes are bounded"),
         gpus: u32::try_from(gpus).expect("nodes and their GPUs are bounded"),
         simulated_hours: now.since(began).as_secs_f64() / 3600.0,
-        users_seen: tally
-            .users
-            .iter()
-            .map(|user| u32::from(user.submitted > 0))
-            .sum(),
+        users_seen: u32::try_from(users.len()).expect("users have ids of 32 bits"),
         submitted: tally.submitted,
         placed: tally.placed,
         completed: tally.completed,
@@ -61,36 +69,40 @@ pub(crate) fn report(run: &Run<'_>, scheduler: &Scheduler<World>, sampler: Sampl
         log_hash: format!("{:016x}", world.log_hash()),
         invariant_checks: run.invariant_checks,
         invariant_violations: 0,
-        evictions: tally
-            .evictions
-            .iter()
-            .map(|(cause, &n)| (owned(cause.token()), n))
-            .collect(),
+        evictions: by_token(tally.evictions.iter().map(|(cause, &n)| (cause.token(), n))),
+        evictions_for_others: tally.room.evicted,
+        evictions_starts: tally.room.started,
+        lost_gpu_h: users.iter().map(|user| user.lost_gpu_h).sum(),
         evictions_restarted: tally.evictions_restarted,
         allocation_mean: mean_percent(tally.held_over_time, gpus, began, now),
         utilisation_mean: mean_percent(tally.busy_over_time / 1000, gpus, began, now),
         fragmentation_mean,
         wait: overall.stats(),
-        wait_by_kind: tally
-            .waits
-            .iter()
-            .map(|(&kind, waits)| (owned(kind_token(kind)), waits.stats()))
-            .collect(),
-        wait_p90_by_user_decile: wait_deciles(tally),
-        jain: fairness::jain(&received, &demanded),
-        share_error: fairness::share_error(&received, &demanded),
-        reasons: reasons(index, scheduler.waiting())
-            .into_iter()
-            .map(|(token, pods)| (owned(token), pods))
-            .collect(),
-        reasons_pod_hours: pod_hours
-            .into_iter()
-            .map(|(token, h)| (owned(token), h))
-            .collect(),
+        wait_by_kind: by_token(
+            tally
+                .waits
+                .iter()
+                .map(|(&kind, waits)| (kind_token(kind), waits.stats())),
+        ),
+        wait_p95_by_user_decile: wait_deciles(tally),
+        jain: shares.jain(),
+        share_error: shares.error(),
+        milestones,
+        starvation_longest_h,
+        users,
+        reasons: by_token(reasons(index, scheduler.waiting())),
+        reasons_pod_hours: by_token(pod_hours),
         series,
         gantt: world.gantt().lanes(index, began, now),
         waiting: waiting(scheduler, began),
     }
+}
+
+fn by_token<T>(figures: impl IntoIterator<Item = (&'static str, T)>) -> BTreeMap<String, T> {
+    let figures = figures.into_iter();
+    figures
+        .map(|(token, figure)| (token.to_owned(), figure))
+        .collect()
 }
 
 /// The token of a kind of job.
@@ -113,54 +125,35 @@ fn mean_percent(units_ms: i128, gpus: usize, began: Time, now: Time) -> f64 {
     }
 }
 
-/// Per user who demanded any GPU time by now: what was received and what was demanded, in units
-/// times milliseconds.
-fn gpu_time(world: &World) -> (Vec<f64>, Vec<f64>) {
-    let tally = world.tally();
-    let mut users: Vec<(i128, i128)> = tally
-        .users
-        .iter()
-        .map(|user| (user.received, user.demanded))
-        .collect();
-    for (job, since) in world.alive() {
-        let (received, demanded) = &mut users[job.user.index()];
-        let units = i128::from(job.units.0);
-        if let Some(since) = since {
-            *received += units * i128::from(tally.now.since(since).0);
-        }
-        // The whole run was counted on arrival; a run without end wasn't counted at all.
-        let could_have_run = i128::from(tally.now.since(job.arrival).0);
-        match job.run.map(|run| i128::from(run.0)) {
-            Some(run) => *demanded -= units * (run - could_have_run).max(0),
-            None => *demanded += units * could_have_run,
-        }
-    }
-    users.retain(|&(_, demanded)| demanded > 0);
-    users
-        .into_iter()
-        .map(|(received, demanded)| (received as f64, demanded as f64))
-        .unzip()
-}
-
 fn wait_deciles(tally: &Tally) -> Vec<f64> {
-    let mut p90: Vec<f64> = tally
+    let mut p95: Vec<f64> = tally
         .users
         .iter()
         .filter(|user| user.waits.n() > 0)
-        .map(|user| user.waits.quantile_s(900))
+        .map(|user| user.waits.quantile_s(950))
         .collect();
-    p90.sort_unstable_by(f64::total_cmp);
-    let Some(last) = p90.len().checked_sub(1) else {
+    p95.sort_unstable_by(f64::total_cmp);
+    let Some(last) = p95.len().checked_sub(1) else {
         return Vec::new();
     };
     (1..=10)
         .map(|decile| {
-            p90[(p90.len() * decile)
+            p95[(p95.len() * decile)
                 .div_ceil(10)
                 .saturating_sub(1)
                 .min(last)]
         })
         .collect()
+}
+
+fn next(scheduler: &Scheduler<World>, key: &GroupKey, hindrance: Hindrance) -> Vec<Next> {
+    let now = scheduler.cluster.tally().now;
+    let ways = scheduler.ways_out(key, hindrance, now).into_iter();
+    ways.map(|change| Next {
+        words: change.words(scheduler.index()),
+        change,
+    })
+    .collect()
 }
 
 fn waiting(scheduler: &Scheduler<World>, began: Time) -> Vec<WaitingGroup> {
@@ -191,6 +184,7 @@ fn waiting(scheduler: &Scheduler<World>, began: Time) -> Vec<WaitingGroup> {
                 pods: pods as u64,
                 reason: explanation.reason.token().to_owned(),
                 explanation,
+                next: next(scheduler, key, hindrance),
             })
         });
     described.collect()

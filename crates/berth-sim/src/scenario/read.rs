@@ -143,6 +143,9 @@ impl Block {
                 .value("min-runtime", units::span)?
                 .unwrap_or(usual.min_runtime),
             evictions_max: words.number("max", usual.evictions_max)?,
+            patience: words
+                .value("patience", units::span)?
+                .unwrap_or(usual.patience),
         });
         words.finish().map(|_| ())
     }

@@ -49,6 +49,8 @@ pub enum What {
         pods: usize,
         /// The token of the reason.
         reason: &'static str,
+        /// What would start the oldest of them, in words after "it starts if"; the cheapest first.
+        next: Vec<String>,
     },
 }
 
@@ -89,8 +91,10 @@ pub(super) fn of_step(scheduler: &Scheduler<World>, step: &Step, told: &mut Told
             .values()
             .next()
             .map_or_else(String::new, |&pod| name(pod));
+        let ways = scheduler.ways_out(key, *hindrance, at).into_iter();
+        let next = ways.map(|change| change.words(index)).collect();
         let (pods, reason) = now;
-        let what = What::Waits { pods, reason };
+        let what = What::Waits { pods, reason, next };
         moments.push(Moment { at, pod, what });
     }
     moments

@@ -1,12 +1,14 @@
 //! The people of a site: where they belong, what they are used to, and what they submit.
 
+use std::collections::BTreeSet;
+
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::model::pod::Preempts;
 use berth_core::stream::Stream;
 use berth_core::time::{Span, Time};
 
-use crate::site::Site;
 use crate::site::cluster::{A40, A100, H100, L40S, VGPU};
+use crate::site::{GREED, Site};
 use crate::workload::{Ask, GpuAsk, Job, JobKind, QueueTemplate};
 
 const DAY: Span = Span::from_days(1);
@@ -54,16 +56,19 @@ struct Person<'a> {
     jobs: Vec<Job>,
 }
 
-/// The queue tree: the site, faculties, teams with a limit, users with a limit.
+/// The queue tree: the site, faculties, teams with a quota and a limit, users with a limit.
 pub(super) fn queues(site: &Site) -> Vec<QueueTemplate> {
     let gpus = |n: u32| Some(GpuUnits::ONE_GPU * i64::from(n));
     let mut queues = vec![QueueTemplate::new(ROOT, None)];
+    let own = own_quotas(site);
     for faculty in 0..site.faculties {
         let name = faculty_name(faculty);
         queues.push(QueueTemplate::new(name.clone(), Some(ROOT.to_owned())));
         for team in 0..site.teams_each {
             let (name, parent) = (format!("{name}/team-{}", team + 1), Some(name.clone()));
+            let at = faculty * site.teams_each + team;
             queues.push(QueueTemplate {
+                nominal: Some(own[at as usize]),
                 limit: gpus(site.team_limit_gpus),
                 ..QueueTemplate::new(name, parent)
             });
@@ -79,6 +84,45 @@ pub(super) fn queues(site: &Site) -> Vec<QueueTemplate> {
         });
     }
     queues
+}
+
+/// Each team's own part of the site's GPUs: equal but for the last units.
+fn own_quotas(site: &Site) -> Vec<GpuUnits> {
+    let teams = i64::from(site.faculties * site.teams_each);
+    let gpus = site.nodes.iter();
+    let gpus: i64 = gpus
+        .map(|group| i64::from(group.count) * i64::from(group.gpus))
+        .sum();
+    let units = gpus * GpuUnits::ONE_GPU.0;
+    let own = |team| GpuUnits(units * (team + 1) / teams - units * team / teams);
+    (0..teams).map(own).collect()
+}
+
+/// The greedy among the users.
+pub(crate) fn greedy(site: &Site, seed: u64) -> BTreeSet<String> {
+    let root = Stream::from_seed(seed).child("site").child("greed");
+    let draw = |user: u32| (root.child_n(u64::from(user)).unit(), user);
+    let mut draws: Vec<(f64, u32)> = (0..site.users).map(draw).collect();
+    draws.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let n = u64::from(site.users) * u64::from(site.greedy_permille);
+    let n = n.div_ceil(1000);
+    let greedy = draws.into_iter().take(n as usize);
+    greedy.map(|(_, user)| user_name(user)).collect()
+}
+
+/// `jobs` with everything of `greedy` people in it many times.
+pub(super) fn with_greed(jobs: Vec<Job>, greedy: &BTreeSet<String>) -> Vec<Job> {
+    let copies = |job: Job| {
+        let n = if greedy.contains(&job.user) { GREED } else { 1 };
+        (0..n).map(move |copy| Job {
+            name: match copy {
+                0 => job.name.clone(),
+                copy => format!("{}+{copy}", job.name),
+            },
+            ..job.clone()
+        })
+    };
+    jobs.into_iter().flat_map(copies).collect()
 }
 
 /// Everything that everybody submits, in no order.
@@ -216,19 +260,24 @@ impl Person<'_> {
         self.push(JobKind::Gang, at, Some(run), (pods, pods), ask, busy);
     }
 
-    /// One machine that lives on: made on the first day, kept beyond the end of the trace.
+    /// One machine that lives on, made on the first day and kept beyond the end of the trace; or one
+    /// a day with a card of its own, which is lent.
     fn machine(&mut self) {
         let at = self.moment_of(Time::ZERO);
-        let handed_through = self.stream.below(1000) < u64::from(self.site.passthrough_permille);
-        let gpu = if handed_through {
-            GpuAsk::Passthrough(1)
-        } else {
-            // Most take the smallest profile.
-            let (name, ..) = VGPU[self.stream.below(6).saturating_sub(3) as usize];
-            GpuAsk::Vgpu(name.to_owned())
-        };
         let busy = uniform(50, self.site.session_busy_permille, &mut self.stream);
-        let ask = ask(12, 48, gpu, &[A40]);
+        if self.stream.below(1000) < u64::from(self.site.passthrough_permille) {
+            let run = Some(self.site.passthrough_lease);
+            let ask = ask(12, 48, GpuAsk::Passthrough(1), &[A40]);
+            let mut at = at;
+            while at < Time::ZERO + self.site.length {
+                self.push(JobKind::Vm, at, run, (1, 1), ask.clone(), busy);
+                at += DAY;
+            }
+            return;
+        }
+        // Most take the smallest profile.
+        let (name, ..) = VGPU[self.stream.below(6).saturating_sub(3) as usize];
+        let ask = ask(8, 32, GpuAsk::Vgpu(name.to_owned()), &[A40]);
         self.push(JobKind::Vm, at, None, (1, 1), ask, busy);
     }
 

@@ -25,9 +25,13 @@ Fragmentation\", ATC 2023), drawn from a seed: task types by their frequency, ru
 quantiles of their kind (no GPU, a share, one GPU, several), arrivals at a constant rate at random
 moments. The rate is chosen so that the GPU time asked for is 95 % of what the cluster has, over 24
 hours. Run times are cut at 12 hours, since the longest (services of months) would make up most of the
-GPU time and not end with the trace.
+GPU time and not end with the trace. `--days` makes it longer or shorter.
 ",
-    origin: Origin::Seed(|seed| workload(&Parameters::default(), seed)),
+    origin: Origin::Seed(|seed, length| {
+        let usual = Parameters::default();
+        let length = length.unwrap_or(usual.length);
+        workload(&Parameters { length, ..usual }, seed)
+    }),
 };
 
 /// The longest run, in seconds: 12 hours, an assumption. 2 % of the public list's runs are longer.

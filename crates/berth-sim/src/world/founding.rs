@@ -80,6 +80,8 @@ pub struct Planned {
     pub user: UserId,
     /// The queue that is charged.
     pub queue: QueueId,
+    /// Position of this user in this queue among all such pairs.
+    pub(crate) claim: usize,
     /// What each pod asks for.
     pub task: TaskTypeId,
     /// What kind of work it is.
@@ -115,6 +117,7 @@ impl Planned {
 pub(crate) struct Names {
     users: BTreeMap<Arc<str>, UserId>,
     queues: BTreeMap<Arc<str>, QueueId>,
+    claims: BTreeMap<(QueueId, UserId), usize>,
     mig: BTreeMap<String, Vec<(MigProfileId, ModelSet)>>,
     vgpu: BTreeMap<String, Vec<(VgpuProfileId, ModelSet)>>,
 }
@@ -183,10 +186,13 @@ impl Names {
                 self.add_queue(&QueueTemplate::new(name, None), draft)?
             }
         };
+        let next = self.claims.len();
+        let claim = *self.claims.entry((queue, user)).or_insert(next);
         Ok(Planned {
             name: job.name.as_str().into(),
             user,
             queue,
+            claim,
             task,
             kind: job.kind,
             priority: job.priority,
@@ -198,6 +204,13 @@ impl Names {
             busy_permille: job.busy_permille,
             units: draft.catalog().equivalents(&request),
         })
+    }
+
+    /// Each user in each queue, by position of the claim.
+    pub(crate) fn claims(&self) -> Vec<(QueueId, UserId)> {
+        let mut claims: Vec<_> = self.claims.iter().map(|(&who, &at)| (at, who)).collect();
+        claims.sort_unstable();
+        claims.into_iter().map(|(_, who)| who).collect()
     }
 
     /// The request of `job`, if the job is sound.

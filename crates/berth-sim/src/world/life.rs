@@ -18,8 +18,15 @@ use crate::workload::JobKind;
 use crate::world::founding::Planned;
 use crate::world::log::Entry;
 use crate::world::outlook::Kind;
-use crate::world::tally::Cause;
+use crate::world::tally::{Cause, Held};
 use crate::world::{Event, LiveGang, LivePod, Stage, World};
+
+impl LivePod {
+    /// Whether what it has done is lost with its place.
+    fn begins_anew(&self) -> bool {
+        matches!(self.job.kind, JobKind::Batch | JobKind::Gang)
+    }
+}
 
 impl World {
     /// Takes a pod's place away in the index and here.
@@ -35,16 +42,24 @@ impl World {
         self.log
             .add(now, Entry::Evicted, [pod_word(pod), cause as u64, 0]);
         *self.tally.evictions.entry(cause).or_default() += 1;
-        self.stop(pod, now);
+        let begins_anew = self.live(pod).is_some_and(LivePod::begins_anew);
+        let how = if begins_anew {
+            Held::InVain
+        } else {
+            Held::ForGood
+        };
+        self.stop(pod, how, now);
         let live = self.live_mut(pod).expect("a bound pod is alive");
         live.stage = Stage::Evicted;
-        let gang = live.gang;
+        let (gang, job) = (live.gang, Arc::clone(&live.job));
+        self.tally.count(&job, 1, -1);
+        let live = self.live(pod).expect("a bound pod is alive");
         let ends_by_itself = gang.is_none() && live.left.is_some();
         if ends_by_itself {
             self.outlook.strike_off(Kind::End);
         }
         let live = self.live_mut(pod).expect("a bound pod is alive");
-        if matches!(live.job.kind, JobKind::Batch | JobKind::Gang) {
+        if begins_anew {
             live.left = live.job.run;
         }
         let Some(id) = gang else { return };
@@ -59,7 +74,7 @@ impl World {
     }
 
     /// Settles the account of a pod that runs: it gives its GPU back, and has run for some time.
-    fn stop(&mut self, pod: PodId, now: Time) {
+    fn stop(&mut self, pod: PodId, how: Held, now: Time) {
         let live = self
             .live_mut(pod)
             .expect("the caller knows that it is alive");
@@ -70,14 +85,17 @@ impl World {
         live.left = live.left.map(|left| Span((left - ran).0.max(0)));
         let job = Arc::clone(&live.job);
         self.tally
-            .give_back(job.user, units, job.busy_permille, ran);
+            .give_back(job.claim, units, job.busy_permille, (ran, how));
         self.gantt.end(pod, now);
     }
 
     /// Takes a pod out that has run to its end, or whose gang has.
     pub(super) fn finish(&mut self, index: &mut Draft, pod: PodId, now: Time) {
         let Some(live) = self.live(pod) else { return };
-        let ran = matches!(live.stage, Stage::Running { .. });
+        let (ran, job) = (
+            matches!(live.stage, Stage::Running { .. }),
+            Arc::clone(&live.job),
+        );
         let entry = if ran { Entry::Ended } else { Entry::Withdrawn };
         self.log.add(now, entry, [pod_word(pod), 0, 0]);
         *(if ran {
@@ -85,7 +103,9 @@ impl World {
         } else {
             &mut self.tally.withdrawn
         }) += 1;
-        self.stop(pod, now);
+        let (waiting, running) = if ran { (0, -1) } else { (-1, 0) };
+        self.tally.count(&job, waiting, running);
+        self.stop(pod, Held::ForGood, now);
         index
             .remove_pod(pod, now)
             .expect("a live pod is in the index");
@@ -195,10 +215,12 @@ impl World {
         }
         let n = pods as u64;
         self.tally.submitted += n;
-        let user = self.tally.user(job.user);
-        user.submitted += n;
+        self.tally.user(job.user).submitted += n;
+        let waiting = i64::try_from(pods).expect("pods are bounded");
+        self.tally.count(job, waiting, 0);
+        let claim = self.tally.claim(job.claim);
         if let Some(run) = job.run {
-            user.demanded += i128::from(job.units.0) * i128::from(run.0) * i128::from(n);
+            claim.demanded += i128::from(job.units.0) * i128::from(run.0) * i128::from(n);
         }
     }
 
@@ -228,6 +250,7 @@ impl World {
         let (epoch, left, gang, job) = (live.epoch, live.left, live.gang, Arc::clone(&live.job));
         self.tally.placed += 1;
         self.tally.hold(units, job.busy_permille);
+        self.tally.count(&job, -1, 1);
         match before {
             Stage::New => self
                 .tally

@@ -40,7 +40,12 @@ fn every_policy_serves_the_small_site() {
         assert_eq!(report.submitted, accounted, "{}", entry.name);
         assert_eq!(report.users_seen, 60, "{}", entry.name);
         assert!(report.invariant_checks > 1_000, "{}", entry.name);
-        assert_eq!(report.evictions.len(), 0, "{}", entry.name);
+        let reclaimed = report.evictions.get("reclaimed").copied().unwrap_or(0);
+        let evicted: u64 = report.evictions.values().sum();
+        assert_eq!(evicted, reclaimed, "{}: nothing failed", entry.name);
+        assert_eq!(evicted, report.evictions_for_others, "{}", entry.name);
+        assert!(report.evictions_starts <= evicted, "{}", entry.name);
+        assert_eq!(evicted > 0, report.evictions_starts > 0, "{}", entry.name);
         assert!(report.allocation_mean > 5.0 && report.allocation_mean <= 100.0);
         assert!(report.utilisation_mean < report.allocation_mean);
         assert!(report.jain > 0.5 && report.jain <= 1.0);

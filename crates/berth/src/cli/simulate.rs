@@ -7,6 +7,7 @@ use std::sync::Arc;
 use berth_core::sched::policy::{self, Entry, POLICIES};
 use berth_core::time::Span;
 use berth_sim::faults::FaultPlan;
+use berth_sim::simulate::Turns;
 use berth_sim::trace::load::{self, Load};
 use berth_sim::workload::Workload;
 use clap::ValueEnum as _;
@@ -26,6 +27,7 @@ use crate::runs::{played, published};
 
 mod bound;
 mod fuzz;
+mod greed;
 mod scenario;
 mod suite;
 
@@ -50,6 +52,12 @@ pub(crate) struct Args {
     )]
     #[arg(value_parser = choice_parser(), hide_possible_values = true)]
     policy: Vec<Choice>,
+    /// Whose turn it is: rules to compare under each policy [default: both, where there are queues]
+    ///
+    /// fair-share: who has had least for their weight, down the queue tree; what is one's own is
+    /// claimed back. fifo: who came first, and nobody loses their place.
+    #[arg(long, value_enum, value_delimiter = ',', hide_possible_values = true)]
+    order: Vec<Order>,
     /// What all chance in a run derives from [default: 42]
     #[arg(long)]
     seed: Option<u64>,
@@ -59,7 +67,7 @@ pub(crate) struct Args {
     /// Where arrival ends in the published experiment, in percent of the cluster's GPUs [default: 130]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=130))]
     until: Option<u32>,
-    /// How many simulated days to run
+    /// How many simulated days to run; jobs of a generated trace arrive until then
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3660))]
     days: Option<u32>,
     /// Play an openb list with its own run times instead of the published experiment
@@ -96,7 +104,26 @@ enum Command {
     Bound(bound::Args),
     Suite(suite::Args),
     Fuzz(fuzz::Args),
+    Greed(greed::Args),
     Scenario(scenario::Args),
+}
+
+/// One entry of `--order`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Order {
+    /// Who has had least for their weight goes first
+    FairShare,
+    /// Who came first goes first
+    Fifo,
+}
+
+impl From<Order> for Turns {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::FairShare => Self::FairShare,
+            Order::Fifo => Self::Fifo,
+        }
+    }
 }
 
 /// One entry of `--policy`.
@@ -119,6 +146,7 @@ const EXAMPLES: &str = "\
 Examples:
   berth simulate
   berth simulate --trace site:site-1000 --policy all --days 7 --faults light
+  berth simulate --trace site:site-1000 --days 14 --policy berth --order fair-share,fifo
   berth simulate --trace openb:default --policy fgd,best-fit --seeds 42..51 --html report.html
   berth simulate --trace openb:default --replay --load 110 --output json
   berth simulate suite fgd
@@ -131,6 +159,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         Some(Command::Bound(args)) => bound::run(args),
         Some(Command::Suite(args)) => suite::run(args),
         Some(Command::Fuzz(args)) => fuzz::run(args),
+        Some(Command::Greed(args)) => greed::run(args),
         Some(Command::Scenario(args)) => scenario::run(args),
         None => {
             args.check()?;
@@ -160,21 +189,26 @@ fn run_played(args: &Args) -> Result<Exit, Failure> {
     let seeds = args.seeds();
     let mut workloads = Vec::with_capacity(seeds.len());
     let mut load_ends = None;
+    let until = args.days.map(|days| Span::from_days(days.into()));
     for seed in seeds {
         let workload = match workloads.first() {
             Some((_, first)) if !args.trace.is_generated() => Arc::clone(first),
             _ => {
-                let (workload, length) = args.paced(args.trace.workload(seed, &data)?);
+                let (workload, length) = args.paced(args.trace.workload(seed, until, &data)?);
                 load_ends = length;
                 Arc::new(workload)
             }
         };
         workloads.push((seed, workload));
     }
+    let has_queues = workloads
+        .iter()
+        .any(|(_, workload)| !workload.queues.is_empty());
     let plan = played::Plan {
         policies: args.policies(),
+        orders: args.orders(has_queues),
         workloads,
-        until: args.days.map(|days| Span::from_days(days.into())),
+        until,
         load_ends,
         faults: args.faults.map_or(FaultPlan::None, FaultPlan::from),
     };
@@ -206,6 +240,7 @@ impl Args {
             let flag = [
                 ("days", self.days.is_some()),
                 ("faults", self.faults.is_some()),
+                ("order", !self.order.is_empty()),
             ]
             .into_iter()
             .find_map(|(flag, is_given)| is_given.then_some(flag));
@@ -231,6 +266,21 @@ impl Args {
         chosen(&self.policy)
     }
 
+    /// The rules of turns, each once; without queues there are no shares to compare.
+    fn orders(&self, has_queues: bool) -> Vec<Turns> {
+        let mut orders: Vec<Turns> = Vec::new();
+        for &order in &self.order {
+            if !orders.contains(&order.into()) {
+                orders.push(order.into());
+            }
+        }
+        match (orders.is_empty(), has_queues) {
+            (false, _) => orders,
+            (true, true) => Turns::ALL.to_vec(),
+            (true, false) => vec![Turns::FairShare],
+        }
+    }
+
     /// The workload as it is played, and how long jobs arrive if that was chosen for it.
     fn paced(&self, workload: Workload) -> (Workload, Option<Span>) {
         match self.load.unwrap_or(Pace::Percent(DEFAULT_LOAD_PERCENT)) {
@@ -253,6 +303,13 @@ impl Args {
             self.trace,
             policies.join(",")
         );
+        if !self.order.is_empty() {
+            let orders = self.order.iter().map(|&order| Turns::from(order).name());
+            line.push_str(&format!(
+                " --order {}",
+                orders.collect::<Vec<_>>().join(",")
+            ));
+        }
         match (self.seeds, self.seed) {
             (Some(seeds), _) => line.push_str(&format!(" --seeds {}..{}", seeds.first, seeds.last)),
             (None, seed) => line.push_str(&format!(" --seed {}", seed.unwrap_or(DEFAULT_SEED))),

@@ -222,7 +222,7 @@ pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
 /// What the cluster is made of and what is asked of it.
 fn workload(args: &Args) -> Result<Workload, Failure> {
     let site = match (&args.trace, args.preset) {
-        (Some(trace), _) => return trace.workload(args.seed, &Data::locate()),
+        (Some(trace), _) => return trace.workload(args.seed, None, &Data::locate()),
         (None, Preset::Small) => Site::small(),
         (None, Preset::Site1000) => Site::thousand(),
     };

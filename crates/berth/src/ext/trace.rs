@@ -5,6 +5,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use berth_core::time::Span;
 use berth_sim::trace::{
     self, File, Format, Need, Origin, native_csv, native_json, openb_like, openb_replay,
 };
@@ -62,11 +63,16 @@ impl Trace {
         matches!(self, Self::Generated(_))
     }
 
-    /// The workload; `seed` matters to generated ones only.
+    /// The workload; `seed` and `length` matter to generated ones only.
     ///
     /// # Errors
     /// If a file is missing or isn't what it should be.
-    pub(crate) fn workload(&self, seed: u64, data: &Data) -> Result<Workload, Failure> {
+    pub(crate) fn workload(
+        &self,
+        seed: u64,
+        length: Option<Span>,
+        data: &Data,
+    ) -> Result<Workload, Failure> {
         match self {
             Self::Openb(list) => read(&openb_replay::FORMAT, &data.openb_files(list)?),
             Self::Native(path) if path.is_dir() => {
@@ -74,7 +80,7 @@ impl Trace {
             }
             Self::Native(path) => read(&native_json::FORMAT, &[data::read_file(path)?]),
             Self::Generated(format) => match format.origin {
-                Origin::Seed(make) => Ok(make(seed)),
+                Origin::Seed(make) => Ok(make(seed, length)),
                 Origin::Files { .. } => unreachable!("the parser lets only seeds through"),
             },
         }

@@ -15,6 +15,8 @@ use crate::output::table::{Column, Table};
 use crate::runs::played::{Means, Outcome};
 use crate::runs::spread::mean;
 
+mod fairness;
+
 /// Points of a curve over time: more than a chart has room to tell apart.
 const POINTS: u32 = 240;
 /// More bands than this hide one another.
@@ -24,7 +26,7 @@ const LANES_MAX: usize = 32;
 
 impl Document for Outcome {
     fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.summary()];
+        let mut tables = vec![self.summary(), fairness::table(self)];
         tables.extend(self.reasons());
         tables
     }
@@ -85,8 +87,6 @@ impl Outcome {
             Column::figure("done"),
             Column::figure("waiting"),
             Column::figure("evicted"),
-            Column::figure("jain"),
-            Column::figure("share error"),
             Column::figure("s a run"),
         ]);
         if let Some(report) = self.results.first() {
@@ -109,19 +109,15 @@ impl Outcome {
         {
             table.note("Held: while jobs arrive; the rest counts until the last one has ended.");
         }
-        table.note("Jain: 1 where every user gets the same part of what they ask for.");
-        table.note(
-            "Share error: the part of all GPU time that went to other users than max-min fair.",
-        );
         table
     }
 
-    fn row(&self, means: &Means) -> [String; 14] {
+    fn row(&self, means: &Means) -> [String; 12] {
         let timed = self.results.iter().zip(&self.wall_seconds);
-        let own = timed.filter(|(report, _)| report.policy == means.policy);
+        let own = timed.filter(|(report, _)| means.are_of(report));
         let whole = |value: f64| count(value.round() as u64);
         [
-            means.policy.clone(),
+            self.name(means),
             means.seeds.to_string(),
             percent(means.allocation_under_load.unwrap_or(means.allocation_mean)),
             percent(means.utilisation_mean),
@@ -132,8 +128,6 @@ impl Outcome {
             whole(means.completed),
             whole(means.pending_at_end),
             whole(means.evictions),
-            format!("{:.3}", means.jain),
-            format!("{:.3}", means.share_error),
             seconds(mean(own.map(|(_, wall)| *wall)).unwrap_or(0.0)),
         ]
     }
@@ -142,11 +136,7 @@ impl Outcome {
     fn reasons(&self) -> Option<Table> {
         let mut hours: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for (index, means) in self.means.iter().enumerate() {
-            for report in self
-                .results
-                .iter()
-                .filter(|report| report.policy == means.policy)
-            {
+            for report in self.results.iter().filter(|report| means.are_of(report)) {
                 for (reason, pod_hours) in &report.reasons_pod_hours {
                     let row = hours
                         .entry(reason)
@@ -161,7 +151,7 @@ impl Outcome {
         let policies = self
             .means
             .iter()
-            .map(|means| Column::figure(means.policy.clone()));
+            .map(|means| Column::figure(self.name(means)));
         let columns = [Column::text("reason")].into_iter().chain(policies);
         let mut table = Table::new(columns).titled("Why pods waited, in pod-hours of a run");
         for (reason, row) in hours {
@@ -171,10 +161,18 @@ impl Outcome {
         Some(table)
     }
 
-    fn of_policy(&self, policy: &str) -> impl Iterator<Item = &Played> {
-        self.results
-            .iter()
-            .filter(move |report| report.policy == policy)
+    /// What the runs behind `means` are called: by their policy, and by their order where there are
+    /// several.
+    fn name(&self, means: &Means) -> String {
+        let first = self.means.first();
+        match first.is_some_and(|first| self.means.iter().any(|m| m.order != first.order)) {
+            true => format!("{}, {}", means.policy, means.order),
+            false => means.policy.clone(),
+        }
+    }
+
+    fn of<'a>(&'a self, means: &'a Means) -> impl Iterator<Item = &'a Played> {
+        self.results.iter().filter(|report| means.are_of(report))
     }
 
     fn over_time(&self, title: &str, y_name: &'static str, of: fn(&Sample) -> f64) -> Figure {
@@ -198,8 +196,8 @@ impl Outcome {
                         .map(|sample| (sample.t_h, of(sample)))
                         .collect()
                 };
-                let curves: Vec<_> = self.of_policy(&means.policy).map(curve).collect();
-                let series = Series::of_seeds(means.policy.clone(), slot, &curves, &points);
+                let curves: Vec<_> = self.of(means).map(curve).collect();
+                let series = Series::of_seeds(self.name(means), slot, &curves, &points);
                 if self.means.len() > BANDS_MAX {
                     series.without_band()
                 } else {
@@ -244,7 +242,7 @@ impl Outcome {
 
     fn waits(&self) -> Figure {
         let row = |(slot, means): (usize, &Means)| Row {
-            name: means.policy.clone(),
+            name: self.name(means),
             slot,
             seconds: vec![
                 means.wait_p50_s,
@@ -270,7 +268,7 @@ impl Outcome {
 
     fn users(&self) -> Figure {
         let curve = |report: &Played| -> Vec<(f64, f64)> {
-            let deciles = report.wait_p90_by_user_decile.iter().zip(1u8..);
+            let deciles = report.wait_p95_by_user_decile.iter().zip(1u8..);
             deciles
                 .map(|(&wait_s, decile)| (f64::from(decile) * 10.0, wait_s))
                 .collect()
@@ -281,8 +279,8 @@ impl Outcome {
             .iter()
             .enumerate()
             .map(|(slot, means)| {
-                let curves: Vec<_> = self.of_policy(&means.policy).map(curve).collect();
-                Series::of_seeds(means.policy.clone(), slot, &curves, &points)
+                let curves: Vec<_> = self.of(means).map(curve).collect();
+                Series::of_seeds(self.name(means), slot, &curves, &points)
             })
             .collect();
         let longest = series
@@ -299,7 +297,7 @@ impl Outcome {
                 high: 100.0,
             },
             y: Extent {
-                name: "p90 of their waits",
+                name: "p95 of their waits",
                 kind: Kind::LogSeconds,
                 low: 1.0,
                 high: longest,
@@ -308,7 +306,7 @@ impl Outcome {
         };
         Figure {
             title: "How evenly users wait".to_owned(),
-            reading: "Each user has a p90 wait of their own; so many percent of the users have at \
+            reading: "Each user has a p95 wait of their own; so many percent of the users have at \
                       most this one."
                 .to_owned(),
             svg: chart.svg(),
@@ -320,22 +318,22 @@ impl Outcome {
         let firsts = self
             .means
             .iter()
-            .filter_map(|means| self.of_policy(&means.policy).next());
-        let shown = firsts.filter(|report| !report.gantt.is_empty());
+            .filter_map(|means| Some((self.name(means), self.of(means).next()?)));
+        let shown = firsts.filter(|(_, report)| !report.gantt.is_empty());
         shown
-            .map(|report| {
+            .map(|(name, report)| {
                 let lanes = &report.gantt[..report.gantt.len().min(LANES_MAX)];
                 let ends = lanes
                     .iter()
                     .flat_map(|lane| &lane.spans)
                     .map(|span| span.end_h);
                 let chart = Gantt {
-                    label: format!("Who held which GPU when under {}", report.policy),
+                    label: format!("Who held which GPU when under {name}"),
                     lanes,
                     hours: ends.fold(0.0, f64::max),
                 };
                 Figure {
-                    title: format!("Who held which GPU: {}", report.policy),
+                    title: format!("Who held which GPU: {name}"),
                     reading: format!(
                         "{} of {} GPUs, seed {}. A box is a pod, its height the part of the GPU \
                          that it held; point at it for its name.",

@@ -33,8 +33,14 @@ fn happened(story: &Story) -> Table {
             } => {
                 format!("evicted for {by}: {}", cause.token())
             }
-            What::Waits { pods: 1, reason } => format!("waits: {reason}"),
-            What::Waits { pods, reason } => format!("waits with {} others: {reason}", pods - 1),
+            What::Waits { pods, reason, next } => {
+                let others = match pods {
+                    1 => String::new(),
+                    pods => format!(" with {} others", pods - 1),
+                };
+                let way = next.first().map(|way| format!("; it starts if {way}"));
+                format!("waits{others}: {reason}{}", way.unwrap_or_default())
+            }
         };
         table.row([
             moment.at.since(Time::ZERO).to_string(),

@@ -128,14 +128,14 @@ proptest! {
         for taker in 0..tree.len() {
             for holder in 0..tree.len() {
                 let (taker, holder) = (QueueId::at(taker), QueueId::at(holder));
-                if !reclaimable(&queues, taker, holder, 0, amount) {
+                if !reclaimable(&queues, taker, holder, 0, (amount, amount)) {
                     continue;
                 }
                 prop_assert!(entitled(&queues, taker, 0, amount));
                 let mut after = queues.clone();
                 charge(&mut after, holder, 0, -amount);
                 charge(&mut after, taker, 0, amount);
-                prop_assert!(!reclaimable(&after, holder, taker, 0, amount));
+                prop_assert!(!reclaimable(&after, holder, taker, 0, (amount, amount)));
             }
         }
     }
@@ -173,10 +173,13 @@ fn lending_and_borrowing_have_their_limits() {
         room_for(&queues, second, 0, 9, Beside::WhatIsHeld),
         Err(Blocked::Exhausted { queue: root })
     );
-    assert!(reclaimable(&queues, second, first, 0, 10));
+    assert!(reclaimable(&queues, second, first, 0, (10, 10)));
     assert!(
-        !reclaimable(&queues, second, first, 0, 11),
+        !reclaimable(&queues, second, first, 0, (11, 11)),
         "that would be borrowing itself"
     );
-    assert!(!reclaimable(&queues, first, second, 0, 1));
+    assert!(!reclaimable(&queues, first, second, 0, (1, 1)));
+    // The first holds 2 beyond its own: a job of 12 would leave it 10 short.
+    assert!(reclaimable(&queues, second, first, 0, (10, 11)));
+    assert!(!reclaimable(&queues, second, first, 0, (10, 12)));
 }

@@ -62,8 +62,12 @@ fn submit(draft: &mut Draft, name: &str, queue: QueueId, priority: i32, created:
 }
 
 fn order_of(draft: &Draft, order: Order) -> Vec<String> {
+    order_at(draft, order, Time::ZERO)
+}
+
+fn order_at(draft: &Draft, order: Order, now: Time) -> Vec<String> {
     let keys: Vec<(GroupKey, ())> = draft.pending().keys().map(|key| (*key, ())).collect();
-    let turns = in_order(order, draft, Time::ZERO, &keys);
+    let turns = in_order(order, draft, now, &keys);
     let oldest = |key: &GroupKey| {
         draft.pending()[key]
             .keys()
@@ -104,4 +108,56 @@ fn ties_go_by_name_whatever_was_known_first() {
         submit(&mut draft, name, queue, 0, 0);
     }
     assert_eq!(order_of(&draft, Order::default()), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn who_starves_comes_first_with_one_turn_and_numbers_gain_nothing() {
+    let (mut draft, [a, b, _, d]) = site([0, 5, 1, 90]);
+    submit(&mut draft, "a", a, 0, 0);
+    submit(&mut draft, "b", b, 0, 0);
+    submit(&mut draft, "d", d, 0, 60);
+    submit(&mut draft, "d-gang", d, -1, 0);
+    let after = |hours: i64| Time::from_secs(hours * 3600);
+    let turns = |draft: &Draft, hours| order_at(draft, Order::default(), after(hours));
+    assert_eq!(turns(&draft, 11), ["a", "b", "d", "d-gang"]);
+    // All have waited for long and hold nothing: by age, and only then by what they have had.
+    assert_eq!(turns(&draft, 13), ["a", "b", "d", "d-gang"]);
+    draft.set_usage(
+        a,
+        Usage {
+            unit_ms: i64::MAX / 4,
+            at: Time::ZERO,
+        },
+    );
+    submit(&mut draft, "late", b, 0, 13 * 3600);
+    assert_eq!(turns(&draft, 13), ["a", "b", "d", "d-gang"]);
+    // Whoever holds anything doesn't starve.
+    let pod = draft
+        .pods()
+        .find(|(_, pod)| &*pod.spec.name == "a")
+        .expect("it waits")
+        .0;
+    let gpu = crate::model::gpu::GpuSpec {
+        model: draft.catalog_mut().intern_model("A100").expect("the first"),
+        memory: Bytes::ZERO,
+        numa: None,
+        pcie_root: None,
+        nvlink: None,
+    };
+    let shape = crate::model::node::Shape::new(MilliCpu(64), Bytes::ZERO, 9, vec![gpu]);
+    let node = crate::model::draft::NodeSpec {
+        name: "n".into(),
+        shape,
+        gpu_modes: vec![crate::model::gpu::GpuMode::TimeSlice],
+        gpu_uuids: std::sync::Arc::new([]),
+    };
+    let node = draft.add_node(node).expect("bounded");
+    let grant = crate::model::gpu::GpuGrant::Share {
+        gpu: 0,
+        compute: GpuUnits(5_000),
+        memory: Bytes::ZERO,
+    };
+    draft.bind(pod, node, grant, Time::ZERO).expect("it fits");
+    submit(&mut draft, "a-2", a, 0, 0);
+    assert_eq!(turns(&draft, 13), ["b", "d", "a-2", "d-gang"]);
 }
