@@ -34,9 +34,12 @@ pub struct EvictionRules {
     pub min_runtime: Span,
     /// Work that has lost its place this often stays: the brake on loops.
     pub evictions_max: u32,
-    /// Who has waited for less makes nobody go: what ends by itself in the meantime costs nothing,
-    /// and turns see to it that who is owed most gets it.
+    /// Who has waited for less claims no quota back: what ends by itself in the meantime costs nothing,
+    /// and turns see to it that who is owed most gets it. Priority needs no patience.
     pub patience: Span,
+    /// Between two cycles that may evict: working out victims costs much more than placing, and a
+    /// burst of arrivals is better judged as a whole.
+    pub period: Span,
 }
 
 impl Default for EvictionRules {
@@ -45,6 +48,7 @@ impl Default for EvictionRules {
             min_runtime: Span::from_mins(30),
             evictions_max: 3,
             patience: Span::from_hours(1),
+            period: Span::from_secs(30),
         }
     }
 }
@@ -161,11 +165,6 @@ impl Search {
         }
     }
 
-    /// Whether there is anything at all that `taker` might take now; quick, and too hopeful at times.
-    pub(super) fn has_prey(&mut self, draft: &Snapshot, taker: &Taker) -> bool {
-        self.has_any_prey(draft, taker) && self.is_patient(draft, taker)
-    }
-
     /// Whether `taker` has waited for long enough; notes when it will have.
     fn is_patient(&mut self, draft: &Snapshot, taker: &Taker) -> bool {
         let Some(Phase::Pending { since }) = draft.pod(taker.pod).map(|pod| pod.phase) else {
@@ -178,14 +177,15 @@ impl Search {
         from <= self.now
     }
 
-    fn has_any_prey(&mut self, draft: &Snapshot, taker: &Taker) -> bool {
+    /// Whether there is anything at all that `taker` might take now; quick, and too hopeful at times.
+    pub(super) fn has_prey(&mut self, draft: &Snapshot, taker: &Taker) -> bool {
         let lowest = self.lowest.get_or_insert_with(|| lowest_priorities(draft));
         let of_own = lowest.get(&taker.queue);
         if of_own.is_some_and(|&lowest| taker.outranks(lowest)) {
             return true;
         }
         if shared_out(draft, taker.queue) {
-            return draft.entitled(taker.queue, 0, taker.amount);
+            return draft.entitled(taker.queue, 0, taker.amount) && self.is_patient(draft, taker);
         }
         lowest.values().any(|&lowest| taker.outranks(lowest))
     }
@@ -207,9 +207,6 @@ impl Search {
         taker: &Taker,
         made: &mut Made,
     ) -> Option<NodeId> {
-        if !self.is_patient(draft, taker) {
-            return None;
-        }
         // The draft has changed since the last time.
         self.claims = None;
         let spec = &draft.pod(taker.pod)?.spec;
@@ -294,9 +291,6 @@ impl Search {
     ) -> Option<()> {
         let spec = draft.pod(taker.pod)?.spec.clone();
         while !quota_has_room(draft, &spec) {
-            if !self.is_patient(draft, taker) {
-                return None;
-            }
             let bound: Vec<PodId> = draft
                 .pods()
                 .filter(|(_, pod)| pod.node().is_some())
@@ -464,7 +458,7 @@ impl Search {
                 on: BTreeMap::new(),
             });
         }
-        let now = self.now;
+        let (now, is_patient) = (self.now, self.is_patient(draft, taker));
         let claims = self.claims.as_mut().expect("it was just put there");
         let claim = claims.on.entry(holder).or_insert_with(|| {
             if !shared_out(draft, taker.queue) && !shared_out(draft, holder) {
@@ -472,7 +466,7 @@ impl Search {
             }
             // The least that could be held: whether anything at all may be claimed back.
             let may = draft.reclaimable(taker.queue, holder, 0, (taker.amount, 0));
-            match may && is_owed(draft, taker.queue, holder, now) {
+            match may && is_patient && is_owed(draft, taker.queue, holder, now) {
                 true => Claim::OnQuota,
                 false => Claim::None,
             }

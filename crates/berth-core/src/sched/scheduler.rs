@@ -47,15 +47,12 @@ pub struct Scheduler<C> {
     /// The nodes as they were when their books were last recounted.
     checked: Seen,
     waiting: Vec<(GroupKey, Hindrance)>,
+    eviction_period: Span,
     /// When the next cycle that may evict is due.
     evict_at: Time,
     /// When to decide even if nothing happens.
     wake_at: Option<Time>,
 }
-
-/// Between two cycles that may evict: working out victims costs much more than placing, and a burst
-/// of arrivals is better judged as a whole.
-const EVICTION_PERIOD: Span = Span::from_secs(30);
 
 /// What one step of the loop did.
 #[derive(Debug)]
@@ -77,6 +74,7 @@ impl<C: Cluster> Scheduler<C> {
             stream,
             checked: Seen::default(),
             waiting: Vec::new(),
+            eviction_period: profile.evictions.map_or(Span::ZERO, |rules| rules.period),
             evict_at: Time(i64::MIN),
             wake_at: None,
         }
@@ -112,7 +110,7 @@ impl<C: Cluster> Scheduler<C> {
             return Ok(None);
         };
         let effort = if now >= self.evict_at {
-            self.evict_at = now + EVICTION_PERIOD;
+            self.evict_at = now + self.eviction_period;
             Effort::MakeRoom
         } else {
             Effort::Place

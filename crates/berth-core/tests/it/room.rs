@@ -31,6 +31,7 @@ fn decide(draft: &Draft) -> Decisions {
         min_runtime: Span::ZERO,
         evictions_max: u32::MAX,
         patience: Span::ZERO,
+        period: Span::ZERO,
     };
     let profile = Profile {
         evictions: Some(rules),

@@ -146,6 +146,7 @@ impl Block {
             patience: words
                 .value("patience", units::span)?
                 .unwrap_or(usual.patience),
+            period: words.value("period", units::span)?.unwrap_or(usual.period),
         });
         words.finish().map(|_| ())
     }

@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// How long work has to have run before it may lose its place to other work [example: 30s, 5m]
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = values::duration)]
     pub(crate) min_runtime: Duration,
+    /// How long work waits before it claims back what others hold of its queue's own quota
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = values::duration)]
+    pub(crate) patience: Duration,
     /// Stop after this much time [example: 60s, 5m]
     #[arg(long = "for", value_name = "DURATION", value_parser = values::duration)]
     pub(crate) for_: Option<Duration>,
@@ -91,7 +94,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         policy: policy::named(&args.policy).expect("the parser accepts names of the catalogue"),
         lease: (args.lease_namespace.clone(), args.lease_name.clone()),
         heartbeat: Some(args.heartbeat),
-        min_runtime: Span(i64::try_from(args.min_runtime.as_millis()).unwrap_or(i64::MAX)),
+        min_runtime: span(args.min_runtime),
+        patience: span(args.patience),
         seed: 42,
     };
     let standby = Standby::begin(setup, &control).map_err(|error| {
@@ -140,6 +144,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         );
     }
     Ok(Exit::Done)
+}
+
+fn span(duration: Duration) -> Span {
+    Span(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Notes of what happens go to standard error; `BERTH_LOG` says which.

@@ -39,6 +39,9 @@ const LOOK_EVERY: Span = Span(20);
 /// After the right to write has come, so that what the last holder wrote is in the index.
 const SETTLE: Duration = Duration::from_millis(100);
 
+/// Between two cycles that may evict: soon enough for whoever has priority.
+const EVICTION_PERIOD: Span = Span::from_secs(1);
+
 /// Between two notes that something is still being waited for.
 const NOTE_EVERY: Duration = Duration::from_secs(10);
 
@@ -55,6 +58,8 @@ pub(crate) struct Setup {
     pub(crate) heartbeat: Option<SocketAddr>,
     /// Work that has run for less keeps its place.
     pub(crate) min_runtime: Span,
+    /// Who has waited for less claims no quota back.
+    pub(crate) patience: Span,
     pub(crate) seed: u64,
 }
 
@@ -183,6 +188,8 @@ impl Standby {
         let mut profile = Profile::new(self.setup.policy, mix);
         profile.evictions = Some(EvictionRules {
             min_runtime: self.setup.min_runtime,
+            patience: self.setup.patience,
+            period: EVICTION_PERIOD,
             ..EvictionRules::default()
         });
         let stream = Stream::from_seed(self.setup.seed).child("policy");
