@@ -102,6 +102,8 @@ pub struct Feed {
     /// Pods that are considered again when something of this name comes.
     waiting_for: BTreeMap<(Kind, Text), BTreeSet<Text>>,
     queues: BTreeMap<Text, (QueueRecord, Option<QueueId>)>,
+    /// Queues that were deleted: they may still be charged.
+    former_queues: BTreeMap<Text, QueueId>,
     default_queue: Option<QueueId>,
     gangs: BTreeMap<Text, GangId>,
     gang_sizes: BTreeMap<Text, u32>,
@@ -139,6 +141,7 @@ impl Feed {
             claim_payers: BTreeMap::new(),
             waiting_for: BTreeMap::new(),
             queues: BTreeMap::new(),
+            former_queues: BTreeMap::new(),
             default_queue: None,
             gangs: BTreeMap::new(),
             gang_sizes: BTreeMap::new(),

@@ -138,10 +138,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
             .next("nothing of that decision was carried out; this is a defect of Berth"));
     }
     if lost {
-        return Err(
-            Failure::new(Exit::Negative, "another scheduler decides now")
-                .next("start this one again: it will stand by"),
-        );
+        return Err(Failure::new(Exit::Negative, "the Lease could not be kept")
+            .because("another scheduler has it, or the API server was out of reach")
+            .next("start this one again: it stands by until its turn comes"));
     }
     Ok(Exit::Done)
 }

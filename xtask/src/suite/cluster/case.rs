@@ -21,6 +21,8 @@ use crate::testbed::scheduler::Scheduler;
 /// Longest wait for something that takes a second on an idle machine.
 pub(super) const WITHIN: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
+/// How soon a supervisor notices that a scheduler has ended.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What the cases' scheduler is started with: work may lose its place at once, so that no case has to
 /// wait for that.
@@ -185,6 +187,26 @@ impl Cx<'_> {
     ) -> anyhow::Result<()> {
         let observer = &self.world.observer;
         observer.until(&self.namespace, within, expected, holds)
+    }
+
+    /// Waits like [`Cx::until`], and starts a scheduler anew that has ended because it could not renew
+    /// its Lease, as whoever supervises it would.
+    pub(super) fn until_supervised(
+        &mut self,
+        expected: &str,
+        holds: impl Fn(&Seen<'_>) -> bool,
+    ) -> anyhow::Result<()> {
+        let deadline = Instant::now() + WITHIN;
+        loop {
+            let result = self.until_within(LOOK_EVERY, expected, &holds);
+            if result.is_ok() || Instant::now() >= deadline {
+                return result;
+            }
+            self.world.schedulers.retain_mut(|one| !one.has_ended());
+            if self.world.schedulers.is_empty() {
+                self.world.start()?;
+            }
+        }
     }
 
     /// Looks at the pods of the case as they are now.

@@ -1,7 +1,8 @@
 //! Queues: a tree that is told in any order.
 //!
 //! A queue is in the index once its parent is, so a cycle of parents never gets there. A queue that is
-//! deleted takes nothing new; what it holds stays charged until it ends.
+//! deleted takes nothing new; what it holds stays charged until it ends, also to the queue of its name
+//! that is made anew in the same place.
 
 use berth_core::filter::facts::Text;
 use berth_core::id::QueueId;
@@ -29,9 +30,10 @@ impl Feed {
     }
 
     pub(super) fn remove_queue(&mut self, draft: &mut Draft, name: &Text, now: Time) {
-        if self.queues.remove(name).is_none() {
+        let Some((_, id)) = self.queues.remove(name) else {
             return;
-        }
+        };
+        self.former_queues.extend(id.map(|id| (name.clone(), id)));
         let users = self.pods.iter().filter(|(_, pod)| {
             pod.record.queue.as_ref() == Some(name) && pod.record.node.is_none()
         });
@@ -79,9 +81,15 @@ impl Feed {
                 quotas: quotas(draft, &record),
                 ..QueueSpec::new(name.as_str(), parent)
             };
-            match draft.add_queue(spec) {
+            let former = self.former_queues.remove(&name);
+            let former = former.filter(|id| draft.queue(*id).parent == parent);
+            let added = former.map_or_else(|| draft.add_queue(spec), Ok);
+            match added {
                 Ok(id) => {
                     self.queues.insert(name.clone(), (record, Some(id)));
+                    if former.is_some() {
+                        self.update_queue(draft, &name, id);
+                    }
                     let children = self.queues.iter().filter(|(_, (child, id))| {
                         id.is_none() && child.parent.as_ref() == Some(&name)
                     });
