@@ -6,11 +6,15 @@
 //! watches and the actuator only send it values.
 
 pub mod act;
+pub mod apart;
 pub mod change;
 pub mod clock;
 pub mod cluster;
 pub mod feed;
 pub mod lease;
 mod leaving;
+pub mod look;
+pub mod queue_status;
 pub mod tell;
+pub mod told;
 pub mod watch;

@@ -14,11 +14,15 @@ pub(crate) mod audit;
 mod completions;
 mod crd;
 mod docs;
+mod looking;
 mod man;
 mod policies;
+mod ps;
+mod queue;
 mod scheduler;
 mod simulate;
 mod up;
+mod why;
 
 use exit::{Exit, Failure};
 
@@ -41,6 +45,9 @@ struct Cli {
 enum Command {
     Up(up::Args),
     Scheduler(scheduler::Args),
+    Why(why::Args),
+    Queue(queue::Args),
+    Ps(ps::Args),
     Crd(crd::Args),
     Simulate(simulate::Args),
     Audit(audit::Args),
@@ -93,6 +100,9 @@ impl Cli {
         match &self.command {
             Command::Up(args) => up::run(args),
             Command::Scheduler(args) => scheduler::run(args),
+            Command::Why(args) => why::run(args),
+            Command::Queue(args) => queue::run(args),
+            Command::Ps(args) => ps::run(args),
             Command::Crd(args) => crd::run(args),
             Command::Simulate(args) => simulate::run(args),
             Command::Audit(args) => audit::run(args),

@@ -18,12 +18,18 @@ mod fuzz;
 mod greed;
 pub(crate) mod html;
 mod played;
+pub(crate) mod ps;
 mod published;
 mod quality;
+pub(crate) mod queues;
 mod scenario;
 pub(crate) mod table;
+pub(crate) mod why;
 
 use table::{Style, Table};
+
+/// The version of documents about a live cluster; names in them keep their meaning within it.
+pub(crate) const API_VERSION: &str = "cli.berth.dev/v1";
 
 /// The form of what a command prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

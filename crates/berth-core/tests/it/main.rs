@@ -6,6 +6,7 @@ mod explain;
 mod filters;
 mod fit;
 mod gates;
+mod holders;
 mod next;
 mod numa;
 mod oracle;

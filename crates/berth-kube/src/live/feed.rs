@@ -10,6 +10,7 @@ mod gangs;
 mod nodes;
 mod pods;
 mod queues;
+mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,6 +29,8 @@ use super::act::claims::ClaimOrder;
 use super::change::{Change, Kind, Object, Outcome, Refuser};
 use crate::lower::{NodeRecord, PodRecord, QueueRecord};
 use devices::DeviceObjects;
+
+pub use standing::QueueStanding;
 
 /// Whose pods a scheduler places.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -372,9 +375,19 @@ impl Feed {
             .remove(&(kind, name.clone()))
             .unwrap_or_default()
         {
-            let is_apart = |pod: &PodState| matches!(pod.standing, Standing::Apart(_));
-            if self.pods.get(&key).is_some_and(is_apart) {
-                self.enter(draft, &key, now);
+            let Some(pod) = self.pods.get(&key) else {
+                continue;
+            };
+            match pod.standing {
+                Standing::Apart(_) => self.enter(draft, &key, now),
+                // It runs, and has been charged to nobody until now.
+                Standing::In(_) if pod.record.node.is_some() => {
+                    self.enter_again(draft, &key, now);
+                }
+                Standing::In(_)
+                | Standing::Assumed(..)
+                | Standing::Resting { .. }
+                | Standing::Leaving => {}
             }
         }
     }

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 
 use berth_core::filter::facts::Text;
 use berth_core::model::snapshot::{GroupKey, Snapshot};
-use berth_core::sched::explain::{Explanation, Hindrance, explain};
+use berth_core::sched::explain::{Explanation, Hindrance, Reason, explain};
 use berth_core::time::{Span, Time};
 
 use super::act::{Order, PodName};
-use super::change::Refuser;
-use super::feed::{Apart, Feed, PodState, Standing};
+use super::apart::{self, Audience, Words};
+use super::feed::{Feed, PodState, Standing};
 
 /// A group that waits, and what stops it.
 pub type Waiting = (GroupKey, Hindrance);
@@ -153,34 +153,17 @@ fn words(index: &Snapshot, explanation: &Explanation) -> (String, String) {
 
 /// What is said to a pod that is not in the index; `None` where that is nobody's business here.
 fn words_apart(pod: &PodState) -> Option<(String, String)> {
-    let said = |reason: &str, message: String| Some((reason.to_owned(), message));
-    match &pod.standing {
-        Standing::Resting {
-            why,
-            by: Refuser::Admission,
-            ..
-        } => said("BindRejected", format!("BindRejected: {why}")),
-        Standing::Resting { why, .. } => {
-            said("SchedulerError", format!("it is tried again: {why}"))
-        }
-        Standing::Apart(Apart::QueueMissing(queue)) => said(
-            "Misconfigured",
-            format!("Misconfigured: there is no queue {queue}; name one that exists, or make it."),
-        ),
-        Standing::Apart(Apart::GangUnknown(gang)) => said(
-            "Misconfigured",
-            format!("Misconfigured: nobody says how large gang {gang} is; make its PodGroup."),
-        ),
-        Standing::Apart(Apart::ClaimMissing(claim)) => said(
-            "Unschedulable",
-            format!("NodeRules: device claim {claim} doesn't exist yet."),
-        ),
-        Standing::Apart(Apart::Full(why)) => said("SchedulerError", why.to_string()),
-        Standing::In(_)
-        | Standing::Assumed(..)
-        | Standing::Leaving
-        | Standing::Apart(
-            Apart::NotOurs | Apart::Gated | Apart::Terminating | Apart::NodeUnknown(_),
-        ) => None,
-    }
+    let Words {
+        reason,
+        message,
+        audience,
+    } = apart::words(pod)?;
+    // A claim that isn't there is a matter of what nodes can serve, as kube-scheduler has it.
+    let condition = if reason == Reason::NodeRules.token() {
+        "Unschedulable"
+    } else {
+        reason
+    };
+    let said = || (condition.to_owned(), format!("{reason}: {message}"));
+    (audience == Audience::Everybody).then(said)
 }

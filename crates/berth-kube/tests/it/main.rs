@@ -1,5 +1,6 @@
 //! The tests of berth-kube.
 
+mod feed;
 mod lowering;
 mod question;
 mod recorded;

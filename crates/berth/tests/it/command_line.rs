@@ -4,8 +4,12 @@ use std::process::Stdio;
 
 use crate::support::{Folder, berth, command};
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 13] = [
     "up",
+    "why",
+    "queue ls",
+    "queue show",
+    "ps",
     "simulate",
     "simulate bound",
     "simulate suite",

@@ -191,11 +191,14 @@ impl Feed {
     ) -> Result<PodId, Apart> {
         // It runs, so it counts, whatever has become of the queue and the gang that it names.
         let mut known = record.clone();
-        if self.queue_of(draft, known.queue.as_ref()).is_none() {
-            known.queue = None;
+        if self.queue_of(draft, known.queue.as_ref()).is_none()
+            && let Some(name) = known.queue.take()
+        {
+            self.wait_for(Kind::Queue, &name, key);
         }
         let spec = match self.spec(draft, key, &known) {
-            Err(Apart::GangUnknown(_)) => {
+            Err(Apart::GangUnknown(name)) => {
+                self.wait_for(Kind::PodGroup, &name, key);
                 known.gang = None;
                 self.spec(draft, key, &known)
             }
