@@ -290,7 +290,7 @@ impl Cx<'_> {
         let now = json!({"gracePeriodSeconds": 0});
         let api = &self.world.api;
         api.require(Verb::Delete, &self.path("pods"), &now)?;
-        self.until("no pod to be left", Seen::is_empty)?;
+        self.until("no pod to be left", |seen| seen.n_pods() == 0)?;
         for path in &self.made {
             // A case may have deleted it itself.
             api.send(Verb::Delete, path, &Value::Null)?;

@@ -116,7 +116,7 @@ fn clear(cx: &Cx<'_>) -> anyhow::Result<()> {
     let now = json!({"gracePeriodSeconds": 0});
     let api = &cx.world.api;
     api.require(Verb::Delete, &cx.path("pods"), &now)?;
-    cx.until("no pod to be left", Seen::is_empty)?;
+    cx.until("no pod to be left", |seen| seen.n_pods() == 0)?;
     cx.world.observer.forget_binds();
     cx.delete(&cx.path(&format!("{POD_GROUPS}/gang")))
 }

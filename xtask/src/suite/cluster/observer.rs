@@ -244,8 +244,9 @@ impl State {
 }
 
 impl Seen<'_> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// How many pods there are.
+    pub(super) fn n_pods(&self) -> usize {
+        self.0.len()
     }
 
     /// The node of a pod that is there and bound.
