@@ -76,7 +76,7 @@ fn make(draft: &mut Draft, key: &GroupKey, change: &Change) -> (Vec<PodId>, usiz
             }
         }
         Change::MoreQuota { raises } => {
-            raises.iter().for_each(|raise| lift(draft, raise, raise.by))
+            raises.iter().for_each(|raise| lift(draft, raise, raise.by));
         }
     }
     (pods, need)
