@@ -37,6 +37,9 @@ const POLL: Duration = Duration::from_millis(200);
 /// What a watch sends of a pod: enough to count.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
+/// Measures only the cases whose names contain this.
+const ONLY_VARIABLE: &str = "BERTH_BENCH_CASES";
+
 const PODS_RATIO_MIN: f64 = 2.0;
 const CPU_RATIO_MAX: f64 = 0.25;
 const MEMORY_RATIO_MAX: f64 = 1.0 / 3.0;
@@ -120,13 +123,15 @@ struct Run {
 fn run(cx: &Context<'_>) -> anyhow::Result<Measured> {
     cx.workspace.build_release()?;
     let mut measured = Measured::default();
-    let mut sizes: Vec<u32> = CASES.iter().map(|case| case.n_nodes).collect();
+    let only = std::env::var(ONLY_VARIABLE).unwrap_or_default();
+    let cases = || CASES.iter().filter(|case| case.name.contains(&only));
+    let mut sizes: Vec<u32> = cases().map(|case| case.n_nodes).collect();
     sizes.dedup();
     for n_nodes in sizes {
         let name = format!("bench-{}", std::process::id());
         let testbed = Testbed::up(cx.workspace, &name, &Options::fake_nodes(n_nodes))?;
-        let cases = CASES.iter().filter(|case| case.n_nodes == n_nodes);
-        let result = measure_all(cx, &testbed, cases, &mut measured);
+        let of_size = cases().filter(|case| case.n_nodes == n_nodes);
+        let result = measure_all(cx, &testbed, of_size, &mut measured);
         testbed.down()?;
         result?;
     }
