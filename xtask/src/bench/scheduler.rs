@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::row::{Better, Row, median};
 use super::{Context, Group, Measured};
-use crate::testbed::api::{Api, Verb};
+use crate::testbed::api::{Api, Verb, Watch};
 use crate::testbed::scheduler::Scheduler;
 use crate::testbed::{Options, Testbed};
 
@@ -36,6 +36,9 @@ const STALLED_AFTER: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(200);
 /// What a watch sends of a pod: enough to count.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/// Measures only the cases whose names contain this.
+const ONLY_VARIABLE: &str = "BERTH_BENCH_CASES";
 
 const PODS_RATIO_MIN: f64 = 2.0;
 const CPU_RATIO_MAX: f64 = 0.25;
@@ -120,13 +123,15 @@ struct Run {
 fn run(cx: &Context<'_>) -> anyhow::Result<Measured> {
     cx.workspace.build_release()?;
     let mut measured = Measured::default();
-    let mut sizes: Vec<u32> = CASES.iter().map(|case| case.n_nodes).collect();
+    let only = std::env::var(ONLY_VARIABLE).unwrap_or_default();
+    let cases = || CASES.iter().filter(|case| case.name.contains(&only));
+    let mut sizes: Vec<u32> = cases().map(|case| case.n_nodes).collect();
     sizes.dedup();
     for n_nodes in sizes {
         let name = format!("bench-{}", std::process::id());
         let testbed = Testbed::up(cx.workspace, &name, &Options::fake_nodes(n_nodes))?;
-        let cases = CASES.iter().filter(|case| case.n_nodes == n_nodes);
-        let result = measure_all(cx, &testbed, cases, &mut measured);
+        let of_size = cases().filter(|case| case.n_nodes == n_nodes);
+        let result = measure_all(cx, &testbed, of_size, &mut measured);
         testbed.down()?;
         result?;
     }
@@ -246,25 +251,32 @@ impl Bench<'_> {
         self.create(case, side)?;
         let list = self.api.get(&format!("{PODS}?limit=1"))?;
         let version = list["metadata"]["resourceVersion"].as_str();
-        let version = version.context("a list without a version")?;
-        let path =
-            format!("{PODS}?watch=1&fieldSelector=spec.nodeName%3D&resourceVersion={version}");
-        let mut watch = self.api.watch(&path, METADATA)?;
-        watch.set_patience(STALLED_AFTER)?;
+        let mut version = version.context("a list without a version")?.to_owned();
+        let mut watch = self.watch(&version)?;
         let scheduler = self.start(side)?;
         let mut binds = Vec::with_capacity(N_PODS);
+        let mut last_seen = Instant::now();
         while binds.len() < N_PODS {
             let Some(event) = watch.next() else {
-                bail!(
+                // A server may end a watch at any time; it is taken up where it ended.
+                ensure!(
+                    last_seen.elapsed() < STALLED_AFTER,
                     "{} of {N_PODS} pods were bound by {}; it said: {}",
                     binds.len(),
                     side.name(),
                     scheduler.said()
                 );
+                watch = self.watch(&version)?;
+                continue;
             };
+            let seen = event["object"]["metadata"]["resourceVersion"].as_str();
+            if let Some(seen) = seen.filter(|seen| !seen.is_empty()) {
+                seen.clone_into(&mut version);
+            }
             // A pod that is bound is one without a node no more.
             if event["type"] == "DELETED" {
-                binds.push(Instant::now());
+                last_seen = Instant::now();
+                binds.push(last_seen);
             }
         }
         let usage = scheduler.usage()?;
@@ -280,6 +292,15 @@ impl Bench<'_> {
             cpu_seconds: usage.cpu_seconds * 1_000.0 / n_pods,
             memory_mb: usage.memory_peak_mb,
         })
+    }
+
+    /// Follows the pods without a node.
+    fn watch(&self, version: &str) -> anyhow::Result<Watch> {
+        let path =
+            format!("{PODS}?watch=1&fieldSelector=spec.nodeName%3D&resourceVersion={version}");
+        let watch = self.api.watch(&path, METADATA)?;
+        watch.set_patience(STALLED_AFTER)?;
+        Ok(watch)
     }
 
     fn start(&self, side: Side) -> anyhow::Result<Scheduler> {
