@@ -41,11 +41,14 @@ const REQUEST_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Between two looks at the Lease of a holder that has gone without a word: one that lives renews it
 /// in that time, and what one that doesn't sent last has arrived.
-const SETTLE: Duration = Duration::from_millis(150);
+const SETTLE: Duration = Duration::from_millis(100);
 
 /// Renewals in quick succession by which a holder shows that it lives, and the time between them.
-const PROOFS: u32 = 6;
-const PROOF_EVERY: Duration = Duration::from_millis(40);
+const PROOFS: u32 = 10;
+const PROOF_EVERY: Duration = Duration::from_millis(20);
+
+/// Pairs of looks before a holder that may live is left to its Lease.
+const PAIRS_MAX: u32 = 3;
 
 /// Label-like note in the Lease: where the holder listens.
 const LISTENS_AT: &str = "berth.dev/listens-at";
@@ -120,16 +123,19 @@ impl Candidate {
         if outlive(address, &holder).await == Listened::NothingLearned {
             return Ok(None);
         }
-        let first = self.look().await?;
-        sleep(SETTLE).await;
-        let second = self.look().await?;
         let version = |lease: &Option<Lease>| lease.as_ref()?.metadata.resource_version.clone();
-        match second {
-            Some(found) if version(&first) == found.metadata.resource_version => {
-                tracing::info!(%holder, "the holder has ended; its Lease is taken over");
-                return self.take(found).await;
+        let mut first = self.look().await?;
+        for _ in 0..PAIRS_MAX {
+            sleep(SETTLE).await;
+            let second = self.look().await?;
+            match second {
+                Some(found) if version(&first) == found.metadata.resource_version => {
+                    tracing::info!(%holder, "the holder has ended; its Lease is taken over");
+                    return self.take(found).await;
+                }
+                // What the holder sent last has just arrived, or it lives.
+                other => first = other,
             }
-            Some(_) | None => {}
         }
         Ok(None)
     }
@@ -294,8 +300,13 @@ enum Listened {
 /// Listens until the holder's process ends.
 async fn outlive(address: SocketAddr, holder: &str) -> Listened {
     let connect = timeout(REQUEST_TIME_MAX, TcpStream::connect(address)).await;
-    let Ok(Ok(mut stream)) = connect else {
-        return Listened::NothingLearned;
+    let mut stream = match connect {
+        Ok(Ok(stream)) => stream,
+        // The machine is there and nobody listens any more; a holder listens before it holds.
+        Ok(Err(error)) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+            return Listened::HolderEnded;
+        }
+        Ok(Err(_)) | Err(_) => return Listened::NothingLearned,
     };
     let mut byte = [0; 1];
     // A holder greets, so that a stranger behind the address is not taken for one that has ended.

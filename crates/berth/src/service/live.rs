@@ -37,7 +37,7 @@ use super::{Feed, Totals};
 const LOOK_EVERY: Span = Span(20);
 
 /// After the right to write has come, so that what the last holder wrote is in the index.
-const SETTLE: Duration = Duration::from_millis(100);
+const SETTLE: Duration = Duration::from_millis(50);
 
 /// Between two cycles that may evict: soon enough for whoever has priority.
 const EVICTION_PERIOD: Span = Span::from_secs(1);
