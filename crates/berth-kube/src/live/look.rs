@@ -159,3 +159,33 @@ fn words(kinds: &[Kind]) -> String {
     }
     named.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_role_of_viewers_has_every_kind_that_is_watched() {
+        let role = include_str!("../../../../deploy/rbac/viewer.yaml");
+        for kind in Kind::ALL {
+            let (group, plural) = resource(kind);
+            let group = if group.is_empty() { "\"\"" } else { group };
+            let rule = role.split("- apiGroups: ").find_map(|rule| {
+                let (groups, resources) = rule.split_once("\n  resources: ")?;
+                (groups == format!("[{group}]")).then_some(resources)
+            });
+            let resources = rule.and_then(|rule| rule.lines().next());
+            let mut named = resources
+                .unwrap_or_default()
+                .trim_matches(['[', ']'])
+                .split(", ");
+            assert!(named.any(|one| one == plural), "{group}/{plural}");
+        }
+    }
+
+    #[test]
+    fn of_many_kinds_a_message_names_some_and_counts_the_rest() {
+        assert_eq!(words(&[Kind::Node, Kind::Pod]), "nodes, pods");
+        assert!(words(&Kind::ALL).ends_with("persistentvolumeclaims, 13 other kinds"));
+    }
+}

@@ -14,6 +14,7 @@ use berth_core::model::draft::Draft;
 use berth_core::model::snapshot::{GroupKey, Snapshot};
 use berth_core::sched::explain::{Explanation, Hindrance, explain};
 use berth_core::sched::fragmentation::TargetWorkload;
+use berth_core::sched::next::WaysOut;
 use berth_core::sched::profile::{Effort, Profile};
 use berth_core::sched::{cycle, policy, turns};
 use berth_core::stream::Stream;
@@ -48,6 +49,8 @@ pub(crate) struct Seen {
     /// Who would start now, and where.
     pub(crate) starts: BTreeMap<PodId, NodeId>,
     pub(crate) now: Time,
+    profile: Profile,
+    stream: Stream,
 }
 
 impl Reached {
@@ -139,6 +142,8 @@ impl Seen {
             feed,
             index: draft,
             now,
+            profile,
+            stream,
         }
     }
 
@@ -155,6 +160,13 @@ impl Seen {
             .position(|(waiting, _)| waiting == key)?;
         let explanation = explain(&self.index, key, self.waiting[at].1);
         Some((at + 1, explanation))
+    }
+
+    /// The cheapest changes that would start a group that waits, in words.
+    pub(crate) fn ways_out(&self, key: &GroupKey, hindrance: Hindrance) -> Vec<String> {
+        let mut ways = WaysOut::of(&self.index, &self.profile, self.now, &self.stream);
+        let changes = ways.for_group(key, hindrance).into_iter();
+        changes.map(|change| change.words(&self.index)).collect()
     }
 
     /// The group that a waiting pod belongs to, and its place in it from 1.

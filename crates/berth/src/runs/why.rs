@@ -219,14 +219,9 @@ fn explanation(seen: &Seen, subject: String, key: &GroupKey, explained: &Explana
         .collect();
     let found = holders::holders(index, key, explained);
     why.short = found.map(|found| short(index, &found));
-    why.next = next(explained);
+    why.next = seen.ways_out(key, explained.hindrance);
     why.notes.push(PAST_USE.to_owned());
     why
-}
-
-/// The cheapest changes that would start it, as far as the core offers any.
-fn next(_explained: &Explanation) -> Vec<String> {
-    Vec::new()
 }
 
 fn short(index: &Snapshot, found: &Holders) -> Short {
