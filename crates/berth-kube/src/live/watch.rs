@@ -122,14 +122,14 @@ impl Follow<'_> {
             self.cluster::<Queue>(Kind::Queue, |one| Ok(Object::Queue(QueueRecord::new(one)?)));
         } else {
             tracing::warn!("this cluster has no Queue resource; run `berth crd install`");
-            self.nothing(Kind::Queue).await;
+            self.nothing(Kind::Queue);
         }
         if self.serves("berth.dev/v1alpha1", "gpugrants").await? == Served::Yes {
             self.cluster::<GpuGrant>(Kind::GpuGrant, |one| {
                 Ok(Object::GpuGrant(one.spec.grants.clone()))
             });
         } else {
-            self.nothing(Kind::GpuGrant).await;
+            self.nothing(Kind::GpuGrant);
         }
         if self
             .serves("scheduling.k8s.io/v1beta1", "podgroups")
@@ -138,7 +138,7 @@ impl Follow<'_> {
         {
             self.cluster::<PodGroup>(Kind::PodGroup, pod_group);
         } else {
-            self.nothing(Kind::PodGroup).await;
+            self.nothing(Kind::PodGroup);
         }
         Ok(())
     }
@@ -154,8 +154,13 @@ impl Follow<'_> {
         }
     }
 
-    async fn nothing(&self, kind: Kind) {
-        let _ = self.changes.send(Change::Synced(kind)).await;
+    /// Tells, beside everything else, that there is nothing of a kind: whoever calls may be the one who
+    /// takes changes in afterwards.
+    fn nothing(&mut self, kind: Kind) {
+        let changes = self.changes.clone();
+        self.tasks.spawn(async move {
+            let _ = changes.send(Change::Synced(kind)).await;
+        });
     }
 
     fn cluster<K>(&mut self, kind: Kind, lower: Lower<K>)

@@ -203,7 +203,7 @@ fn run_played(args: &Args) -> Result<Exit, Failure> {
     }
     let has_queues = workloads
         .iter()
-        .any(|(_, workload)| !workload.queues.is_empty());
+        .any(|(_, workload)| workload.queues.len() > 1);
     let plan = played::Plan {
         policies: args.policies(),
         orders: args.orders(has_queues),

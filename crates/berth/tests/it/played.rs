@@ -118,7 +118,8 @@ fn days_end_the_run() {
     ];
     let json = berth(arguments).json();
     let hours = json["results"][0]["simulated_hours"].as_f64().unwrap();
-    assert!((23.0..=24.0).contains(&hours), "{hours}");
+    // What is made up arrives within the day, and the last of it before its end.
+    assert!((12.0..=24.0).contains(&hours), "{hours}");
 }
 
 #[test]
