@@ -151,8 +151,16 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// Deletes an object, which may have gone: a gang that is taken away pod by pod is stranded
+    /// half-way, and the scheduler evicts what is left of it.
     pub(super) fn delete(&self, path: &str) -> anyhow::Result<()> {
-        self.world.api.require(Verb::Delete, path, &Value::Null)?;
+        let answer = self.world.api.send(Verb::Delete, path, &Value::Null)?;
+        ensure!(
+            matches!(answer.code, 200..=299 | 404),
+            "expected to delete {path}, seen {} {}",
+            answer.code,
+            answer.body["message"].as_str().unwrap_or_default()
+        );
         Ok(())
     }
 
