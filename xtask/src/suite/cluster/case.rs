@@ -151,10 +151,11 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Deletes an object, which may have gone: a gang that is taken away pod by pod is stranded
+    /// Deletes an object at once, without a kubelet's word on it; it may have gone already: a gang that is taken away pod by pod is stranded
     /// half-way, and the scheduler evicts what is left of it.
     pub(super) fn delete(&self, path: &str) -> anyhow::Result<()> {
-        let answer = self.world.api.send(Verb::Delete, path, &Value::Null)?;
+        let now = json!({"gracePeriodSeconds": 0});
+        let answer = self.world.api.send(Verb::Delete, path, &now)?;
         ensure!(
             matches!(answer.code, 200..=299 | 404),
             "expected to delete {path}, seen {} {}",
