@@ -73,8 +73,8 @@ impl Daemon {
 
     /// What it was started with, as the kernel knows it.
     pub(super) fn spec(&self) -> anyhow::Result<Spec> {
-        let bytes = fs::read(format!("/proc/{}/cmdline", self.pid))?;
-        let text = String::from_utf8(bytes).context("arguments that are not UTF-8")?;
+        let text =
+            String::from_utf8(self.command_line()?).context("arguments that are not UTF-8")?;
         let mut words = text.trim_end_matches('\0').split('\0').map(str::to_owned);
         Ok(Spec {
             name: self.name.clone(),
@@ -82,6 +82,20 @@ impl Daemon {
             arguments: words.collect(),
             search_path: Vec::new(),
         })
+    }
+
+    /// The program and its arguments, each ended by a zero byte. A process that has just been
+    /// started has none until the kernel has laid out its stack; one that has ended has none again.
+    fn command_line(&self) -> anyhow::Result<Vec<u8>> {
+        let deadline = Instant::now() + GRACE;
+        while self.is_alive() && Instant::now() < deadline {
+            let bytes = fs::read(format!("/proc/{}/cmdline", self.pid))?;
+            if !bytes.is_empty() {
+                return Ok(bytes);
+            }
+            std::thread::sleep(POLL);
+        }
+        anyhow::bail!("{} (process {}) has ended", self.name, self.pid)
     }
 
     /// Resident memory in bytes, where the process runs.
@@ -221,6 +235,20 @@ mod tests {
         fs::remove_file(log).unwrap();
         assert_eq!(told.program, spec.program);
         assert_eq!(told.arguments, spec.arguments);
+        daemon.spec().unwrap_err();
+    }
+
+    #[test]
+    fn process_that_is_still_being_started_is_waited_for() {
+        for _ in 0..20 {
+            let log = log("early");
+            let daemon = Daemon::start(&spec("sleep", &["600"]), &log).unwrap();
+            let told = daemon.spec();
+            kill(Pid::from_raw(daemon.pid), Signal::SIGKILL).unwrap();
+            daemon.stop();
+            fs::remove_file(log).unwrap();
+            assert_eq!(told.unwrap().arguments, ["600"]);
+        }
     }
 
     #[test]

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::dynamic_resources::{self, extended};
 use super::facts::Text;
-use super::facts::device::PodClaim;
 use super::facts::inventory::Devices;
 use super::facts::label::Labels;
 use super::facts::node::{NodeDrivers, NodeFacts};
@@ -128,8 +127,6 @@ pub struct Cluster {
     with_anti_affinity: Arc<BTreeSet<Text>>,
     /// For each claim the nodes of the pods that name it, once for each time.
     claim_users: Arc<BTreeMap<ClaimKey, Vec<Text>>>,
-    /// How often the facts of nodes have changed.
-    revision: u64,
 }
 
 impl Cluster {
@@ -152,12 +149,6 @@ impl Cluster {
         names.filter_map(|name| self.node(name))
     }
 
-    /// A number that is the same as long as the facts of no node have changed.
-    #[must_use]
-    pub fn revision(&self) -> u64 {
-        self.revision
-    }
-
     /// Adds a node, or gives the one of that name other facts. Pods that were seen there before the
     /// node was, or while it had gone, are on it.
     pub fn set_node(&mut self, facts: Arc<NodeFacts>) {
@@ -168,7 +159,6 @@ impl Cluster {
         }
         entry.facts = facts;
         entry.presence = Presence::Here;
-        self.revision += 1;
     }
 
     /// Gives the node called `name` its CSI drivers.
@@ -194,7 +184,6 @@ impl Cluster {
         if self.node(name).is_some() {
             let place = self.place_of(name);
             self.entry_mut(place).presence = Presence::Gone;
-            self.revision += 1;
         }
     }
 
@@ -270,15 +259,9 @@ impl Cluster {
                 Arc::make_mut(&mut self.devices).remove_claim(&key);
             }
         }
-        for claim in &pod.device_claims {
-            if let PodClaim::Named(name) | PodClaim::Made(name) = claim {
-                let key = ClaimKey {
-                    namespace: pod.namespace.clone(),
-                    name: name.clone(),
-                };
-                if self.devices.is_decided(&key) {
-                    Arc::make_mut(&mut self.devices).take_back(&key);
-                }
+        for key in pod.device_claim_keys() {
+            if self.devices.is_decided(&key) {
+                Arc::make_mut(&mut self.devices).take_back(&key);
             }
         }
     }

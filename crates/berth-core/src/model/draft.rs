@@ -398,11 +398,7 @@ impl Draft {
         grant: GpuGrant,
         now: Time,
     ) -> Result<(), Refused> {
-        let pod = self.pod(id).ok_or(Refused::PodGone)?;
-        if pod.node().is_some() {
-            return Err(Refused::AlreadyBound);
-        }
-        let request = self.catalog.task(pod.spec.task);
+        let request = self.catalog.task(self.unbound(id)?.spec.task);
         let target = self.nodes.get(node.index()).ok_or(Refused::NoLongerFits)?;
         if !fit::grant_fits(request, &grant, target) {
             return Err(Refused::NoLongerFits);
@@ -425,16 +421,20 @@ impl Draft {
         since: Time,
         now: Time,
     ) -> Result<(), Refused> {
-        let pod = self.pod(id).ok_or(Refused::PodGone)?;
-        if pod.node().is_some() {
-            return Err(Refused::AlreadyBound);
-        }
-        let request = self.catalog.task(pod.spec.task);
+        let request = self.catalog.task(self.unbound(id)?.spec.task);
         let fits = fit::gpu_grant_fits(request, &grant, self.node(node));
         let grant = if fits { grant } else { GpuGrant::None };
         self.place(id, node, grant, Origin::Found, now);
         self.mark_bound(id, node, since);
         Ok(())
+    }
+
+    fn unbound(&self, id: PodId) -> Result<&Pod, Refused> {
+        let pod = self.pod(id).ok_or(Refused::PodGone)?;
+        match pod.node() {
+            Some(_) => Err(Refused::AlreadyBound),
+            None => Ok(pod),
+        }
     }
 
     fn mark_bound(&mut self, id: PodId, node: NodeId, since: Time) {

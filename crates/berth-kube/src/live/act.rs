@@ -6,6 +6,7 @@
 
 pub mod claims;
 pub mod grants;
+mod request;
 pub mod volumes;
 
 use std::sync::Arc;
@@ -13,19 +14,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use berth_core::filter::facts::Text;
+use berth_core::filter::facts::pod::PodFacts;
+use berth_core::limits;
 use k8s_openapi::api::core::v1 as api;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, Patch, PostParams, Preconditions};
 use kube::{Api, Client};
 use serde_json::json;
-use tokio::sync::mpsc::{Sender, UnboundedReceiver};
+use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::change::{Change, Outcome, Refuser};
+use super::change::{Change, Outcome};
 use claims::ClaimOrder;
 use grants::{Desk, Record};
+pub use request::MANAGER;
+use request::{REQUEST_TIME_MAX, parameters, refused, trouble, within};
 use volumes::VolumeOrder;
 
 /// Writes under way at one time: enough to keep an API server busy, few enough for it to stay fair.
@@ -35,11 +40,9 @@ const WRITES_MAX: usize = 64;
 const ATTEMPTS_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The longest that one write may take.
-const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
-
-/// The field manager of everything that the scheduler writes.
-pub const MANAGER: &str = "berth-scheduler";
+/// Orders that wait: a bind and a record a pod at the most, and as much again for everything else,
+/// which can be left out.
+const ORDERS_MAX: usize = 2 * limits::PODS_MAX;
 
 /// Who a pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +53,16 @@ pub struct PodName {
 }
 
 impl PodName {
+    /// Who the pod of these facts is.
+    #[must_use]
+    pub fn of(facts: &PodFacts) -> Self {
+        Self {
+            namespace: facts.namespace.clone(),
+            name: facts.name.clone(),
+            uid: facts.uid.clone(),
+        }
+    }
+
     /// Its key in the index.
     #[must_use]
     pub fn key(&self) -> Text {
@@ -60,12 +73,13 @@ impl PodName {
 /// What is to be done.
 #[derive(Debug, Clone)]
 pub enum Order {
-    /// A pod goes to a node; gates of Berth's own are taken away and its claims get their devices
-    /// first.
+    /// A pod goes to a node; Berth's own gate is taken away and its claims get their devices and
+    /// volumes first.
     Bind {
         pod: PodName,
         node: Text,
-        ungate: Option<Vec<Text>>,
+        /// Whether Berth's own gate is still on it.
+        is_gated: bool,
         claims: Vec<ClaimOrder>,
         volumes: Vec<VolumeOrder>,
     },
@@ -108,7 +122,7 @@ impl Fence {
 /// Carries out orders until nobody gives any.
 pub async fn carry_out(
     client: Client,
-    mut orders: UnboundedReceiver<Order>,
+    mut orders: Receiver<Order>,
     changes: Sender<Change>,
     fence: Fence,
 ) {
@@ -222,10 +236,10 @@ impl Actor {
     }
 }
 
-/// A channel for orders. There is at most one order a pod at a time, so pods bound it.
+/// A channel for orders.
 #[must_use]
-pub fn channel() -> (mpsc::UnboundedSender<Order>, UnboundedReceiver<Order>) {
-    mpsc::unbounded_channel()
+pub fn channel() -> (Sender<Order>, Receiver<Order>) {
+    mpsc::channel(ORDERS_MAX)
 }
 
 async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<Change> {
@@ -233,13 +247,13 @@ async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<C
         Order::Bind {
             pod,
             node,
-            ungate,
+            is_gated,
             claims,
             volumes,
         } => {
             let prepared = async {
-                if let Some(left) = &ungate {
-                    take_gates_away(client, &pod, left, fence).await?;
+                if is_gated {
+                    open_gate(client, &pod, fence).await?;
                 }
                 claims::write(client, &pod, &claims, fence).await?;
                 volumes::write(client, &pod, &node, &volumes, fence).await
@@ -311,7 +325,7 @@ async fn bind(client: &Client, pod: &PodName, node: &Text, fence: &Fence) -> Out
             &parameters,
             &binding,
         );
-        match timeout(WRITE_TIME_MAX, write).await {
+        match timeout(REQUEST_TIME_MAX, write).await {
             Ok(Ok(_)) => return Outcome::Bound,
             Ok(Err(kube::Error::Api(status))) => match status.code {
                 404 => return Outcome::Overtaken,
@@ -333,7 +347,7 @@ async fn bind(client: &Client, pod: &PodName, node: &Text, fence: &Fence) -> Out
 
 /// Whether a pod is bound after all.
 async fn look(pods: &Api<api::Pod>, pod: &PodName, node: &Text) -> Outcome {
-    match timeout(WRITE_TIME_MAX, pods.get_opt(&pod.name)).await {
+    match timeout(REQUEST_TIME_MAX, pods.get_opt(&pod.name)).await {
         Ok(Ok(Some(found))) => {
             let is_same = found.metadata.uid.as_deref() == Some(&*pod.uid);
             let place = found
@@ -353,55 +367,18 @@ async fn look(pods: &Api<api::Pod>, pod: &PodName, node: &Text) -> Outcome {
     }
 }
 
-/// What an answer of the API server comes to that is no success.
-fn refused(status: &kube::core::Status) -> Outcome {
-    let by = match status.code {
-        409 | 429 | 500..=599 => Refuser::Trouble,
-        _ => Refuser::Admission,
-    };
-    let why = status.message.clone();
-    Outcome::Refused { why, by }
-}
-
-fn trouble(why: String) -> Outcome {
-    let by = Refuser::Trouble;
-    Outcome::Refused { why, by }
-}
-
-/// Leaves a pod only the gates in `left`.
-async fn take_gates_away(
-    client: &Client,
-    pod: &PodName,
-    left: &[Text],
-    fence: &Fence,
-) -> Result<(), Outcome> {
+/// Takes Berth's own gate off a pod, which has no other.
+async fn open_gate(client: &Client, pod: &PodName, fence: &Fence) -> Result<(), Outcome> {
     if fence.is_closed() {
         return Err(trouble("the right to write was lost".to_owned()));
     }
     let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
-    let left: Vec<_> = left
-        .iter()
-        .map(|gate| json!({ "name": gate.as_str() }))
-        .collect();
     let patch = Patch::Merge(json!({
         "metadata": { "uid": pod.uid.as_str() },
-        "spec": { "schedulingGates": left },
+        "spec": { "schedulingGates": [] },
     }));
-    let parameters = parameters();
-    let write = pods.patch(&pod.name, &parameters, &patch);
-    match timeout(WRITE_TIME_MAX, write).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(kube::Error::Api(status))) if status.code == 404 => Err(Outcome::Overtaken),
-        Ok(Err(error)) => Err(trouble(error.to_string())),
-        Err(_) => Err(trouble("the API server did not answer".to_owned())),
-    }
-}
-
-fn parameters() -> PatchParams {
-    PatchParams {
-        field_manager: Some(MANAGER.to_owned()),
-        ..PatchParams::default()
-    }
+    within(pods.patch(&pod.name, &parameters(), &patch)).await?;
+    Ok(())
 }
 
 /// Marks a pod as disrupted and deletes it.
@@ -426,11 +403,11 @@ async fn evict(client: &Client, pod: &PodName, cause: &str, message: &str, fence
         }
         // Without the mark the eviction is as good; only its reason is missing.
         let marking = pods.patch_status(&pod.name, &parameters, &mark);
-        if let Ok(Err(why)) = timeout(WRITE_TIME_MAX, marking).await {
+        if let Ok(Err(why)) = timeout(REQUEST_TIME_MAX, marking).await {
             tracing::debug!(pod = %pod.name, %why, "can't be marked as disrupted");
         }
         let delete = pods.delete(&pod.name, &parameters_of_delete);
-        match timeout(WRITE_TIME_MAX, delete).await {
+        match timeout(REQUEST_TIME_MAX, delete).await {
             Ok(Ok(_)) => return,
             Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => return,
             Ok(Err(why)) => tracing::warn!(pod = %pod.name, %why, "can't be evicted"),
@@ -460,7 +437,7 @@ async fn tell(
     }));
     let parameters = parameters();
     let write = pods.patch_status(&pod.name, &parameters, &patch);
-    if let Ok(Err(why)) = timeout(WRITE_TIME_MAX, write).await {
+    if let Ok(Err(why)) = timeout(REQUEST_TIME_MAX, write).await {
         tracing::debug!(pod = %pod.name, %why, "can't be told why it waits");
     }
 }

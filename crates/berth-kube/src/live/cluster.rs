@@ -16,14 +16,15 @@ use berth_core::sched::decisions::{Decisions, Evict};
 use berth_core::sched::scheduler::Cluster;
 use berth_core::time::Time;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::{Receiver, UnboundedSender};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Receiver, Sender};
 
 use super::act::grants::Record;
 use super::act::volumes::VolumeOrder;
 use super::act::{Order, PodName};
 use super::change::Change;
 use super::clock::Clock;
-use super::feed::{Feed, PodState};
+use super::feed::{Feed, PodState, Standing};
 use super::leaving::Leaving;
 use super::tell::{Teller, Waiting};
 
@@ -35,7 +36,7 @@ const BATCH_MAX: usize = 16_384;
 pub struct Live {
     feed: Feed,
     changes: Receiver<Change>,
-    orders: UnboundedSender<Order>,
+    orders: Sender<Order>,
     clock: Clock,
     runtime: Handle,
     leaving: Leaving,
@@ -64,7 +65,7 @@ impl Live {
     pub fn new(
         feed: Feed,
         changes: Receiver<Change>,
-        orders: UnboundedSender<Order>,
+        orders: Sender<Order>,
         clock: Clock,
         runtime: Handle,
     ) -> Self {
@@ -96,15 +97,12 @@ impl Live {
         &self.feed
     }
 
-    /// Whether nobody will tell of changes any more.
-    #[must_use]
-    pub fn is_cut_off(&self) -> bool {
-        self.changes.is_closed()
-    }
-
     fn send(&self, order: Order) {
-        // The actuator ends after this, and nobody minds what it no longer does.
-        let _ = self.orders.send(order);
+        match self.orders.try_send(order) {
+            // The actuator ends after this, and nobody minds what it no longer does.
+            Ok(()) | Err(TrySendError::Closed(_)) => {}
+            Err(TrySendError::Full(_)) => unreachable!("half of the room is for these orders"),
+        }
     }
 
     /// The next change, within `patience`.
@@ -133,7 +131,7 @@ impl Live {
         }
     }
 
-    fn evict(&mut self, evict: &Evict) {
+    fn evict(&mut self, index: &Snapshot, evict: &Evict) {
         let Some((key, pod)) = self.feed.pod(evict.pod) else {
             return;
         };
@@ -142,8 +140,13 @@ impl Live {
             Some((by, _)) => format!("makes room for {by}"),
             None => "its gang has too few members left".to_owned(),
         };
-        let (key, name) = (key.clone(), name(pod));
-        if let Some(node) = pod.record.node.clone() {
+        let (key, name) = (key.clone(), PodName::of(&pod.record.facts));
+        let place = match pod.standing {
+            // Its bind may be on its way, and may still arrive.
+            Standing::Assumed(_, node) => Some(Text::from(&*index.node(node).name)),
+            _ => pod.record.node.clone(),
+        };
+        if let Some(node) = place {
             self.leaving.add(&key, &node);
         }
         self.dismissed.push(key);
@@ -165,9 +168,9 @@ impl Live {
             };
             let claims = self.feed.claim_orders(index, &state.record.facts);
             let order = Order::Bind {
-                pod: name(state),
+                pod: PodName::of(&state.record.facts),
                 node: node.clone(),
-                ungate: (!state.record.gates.is_empty()).then(Vec::new),
+                is_gated: !state.record.gates.is_empty(),
                 claims,
                 volumes: volume_orders(index, &state.record.facts),
             };
@@ -244,15 +247,6 @@ fn pod_grant(pod: &PodState, grant: &GpuGrant) -> Option<PodGrant> {
     })
 }
 
-fn name(pod: &PodState) -> PodName {
-    let facts = &pod.record.facts;
-    PodName {
-        namespace: facts.namespace.clone(),
-        name: facts.name.clone(),
-        uid: facts.uid.clone(),
-    }
-}
-
 impl Cluster for Live {
     fn observe(&mut self, index: &mut Draft, until: Time) -> Option<Time> {
         let now = self.clock.now();
@@ -293,6 +287,10 @@ impl Cluster for Live {
                 self.record(index, node, Vec::new());
             }
         }
+        // An API server that is far behind with binds has no time for reasons.
+        if self.orders.capacity() < self.orders.max_capacity() / 2 {
+            return;
+        }
         for order in self.teller.orders(&self.feed, index, waiting, now) {
             self.send(order);
         }
@@ -301,7 +299,7 @@ impl Cluster for Live {
     fn act(&mut self, index: &Snapshot, decisions: &Decisions, _now: Time) {
         self.feed.note(decisions);
         for evict in &decisions.evictions {
-            self.evict(evict);
+            self.evict(index, evict);
         }
         let mut by_node: BTreeMap<NodeId, Vec<PodId>> = BTreeMap::new();
         for bind in &decisions.binds {

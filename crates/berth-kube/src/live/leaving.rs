@@ -76,7 +76,7 @@ mod tests {
         Order::Bind {
             pod,
             node: literal!("n1"),
-            ungate: None,
+            is_gated: false,
             claims: Vec::new(),
             volumes: Vec::new(),
         }

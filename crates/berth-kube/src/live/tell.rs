@@ -109,13 +109,8 @@ impl Teller {
         if orders.len() >= PODS_MAX || self.told.get(key) == Some(&said) {
             return;
         }
-        let facts = &pod.record.facts;
         orders.push(Order::Tell {
-            pod: PodName {
-                namespace: facts.namespace.clone(),
-                name: facts.name.clone(),
-                uid: facts.uid.clone(),
-            },
+            pod: PodName::of(&pod.record.facts),
             version: pod.record.version.clone(),
             reason: said.0.clone(),
             message: said.1.clone(),

@@ -177,6 +177,18 @@ impl PodFacts {
         })
     }
 
+    /// The device claims that it uses by name and that exist or are about to.
+    pub fn device_claim_keys(&self) -> impl Iterator<Item = ClaimKey> {
+        let names = self.device_claims.iter().filter_map(|claim| match claim {
+            PodClaim::Named(name) | PodClaim::Made(name) => Some(name),
+            PodClaim::Pending(_) => None,
+        });
+        names.map(|name| ClaimKey {
+            namespace: self.namespace.clone(),
+            name: name.clone(),
+        })
+    }
+
     /// What it counts for on the node where it runs.
     #[must_use]
     pub fn held(&self) -> &Resources {

@@ -7,20 +7,18 @@
 
 pub(super) mod extended;
 
-use std::time::Duration;
-
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::device::{AllocatedDevice, Sharing};
 use k8s_openapi::api::core::v1::NodeSelector;
 use k8s_openapi::api::resource::v1 as api;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
 use super::super::change::Outcome;
-use super::{Fence, MANAGER, PodName, WRITE_TIME_MAX, refused, trouble};
+use super::request::{parameters, trouble, within};
+use super::{Fence, PodName};
 
 /// What keeps a claim with devices from vanishing.
 const FINALIZER: &str = "resource.kubernetes.io/delete-protection";
@@ -347,27 +345,6 @@ fn version(claim: &api::ResourceClaim) -> Value {
 
 fn name_of(claim: &api::ResourceClaim) -> &str {
     claim.metadata.name.as_deref().unwrap_or_default()
-}
-
-pub(super) fn parameters() -> PatchParams {
-    PatchParams {
-        field_manager: Some(MANAGER.to_owned()),
-        ..PatchParams::default()
-    }
-}
-
-pub(super) async fn within<T>(
-    request: impl Future<Output = Result<T, kube::Error>>,
-) -> Result<T, Outcome> {
-    match timeout(WRITE_TIME_MAX, request).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(kube::Error::Api(status))) => Err(refused(&status)),
-        Ok(Err(error)) => Err(trouble(error.to_string())),
-        Err(_) => Err(trouble(format!(
-            "no answer within {:?}",
-            Duration::from_secs(10)
-        ))),
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use tokio::time::{sleep, timeout};
 
-use super::{ATTEMPTS_MAX, Fence, MANAGER, Order, PAUSE, WRITE_TIME_MAX};
+use super::request::{MANAGER, REQUEST_TIME_MAX};
+use super::{ATTEMPTS_MAX, Fence, Order, PAUSE};
 
 /// Who has what on a node, and the binds that follow once that is recorded.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +76,7 @@ pub(super) async fn write(
         if fence.is_closed() {
             return Err("the right to write was lost".to_owned());
         }
-        match timeout(WRITE_TIME_MAX, put(&api, node, &spec, fence)).await {
+        match timeout(REQUEST_TIME_MAX, put(&api, node, &spec, fence)).await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(error)) => last = error.to_string(),
             Err(_) => last = "the API server did not answer".to_owned(),

@@ -14,8 +14,8 @@ use kube::{Api, Client};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use super::claims::{parameters, within};
-use super::{Fence, PodName, trouble};
+use super::request::{parameters, trouble, within};
+use super::{Fence, PodName};
 use crate::live::change::Outcome;
 
 /// How long an attempt waits for claims to be bound, and between two looks.

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use berth_core::filter::dynamic_resources::extended;
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::device::{
-    AllocatedDevice, Allocation, Choice, DeviceClaim, DeviceKey, DeviceSlice, PodClaim, Request,
-    Says, Wanted,
+    AllocatedDevice, Allocation, Choice, DeviceClaim, DeviceKey, DeviceSlice, Request, Says, Wanted,
 };
 use berth_core::filter::facts::inventory::Devices;
 use berth_core::filter::facts::node_selector::NodeSelector;
@@ -165,16 +164,8 @@ impl DeviceObjects {
     /// What the claims of a pod get, as the index has it decided, in the words of the API.
     pub(super) fn orders(&self, index: &Snapshot, pod: &PodFacts) -> Vec<ClaimOrder> {
         let devices = &index.facts().devices;
-        let names = pod.device_claims.iter().filter_map(|claim| match claim {
-            PodClaim::Named(name) | PodClaim::Made(name) => Some(name),
-            PodClaim::Pending(_) => None,
-        });
-        let keys = names.map(|name| ClaimKey {
-            namespace: pod.namespace.clone(),
-            name: name.clone(),
-        });
         let extended = (!pod.containers.is_empty()).then(|| extended::claim_key(pod));
-        let keys = keys.chain(extended);
+        let keys = pod.device_claim_keys().chain(extended);
         let claims = keys.filter_map(|key| devices.claims().get(&key));
         let order = |claim: &DeviceClaim| {
             let decided = claim.allocation.as_ref();

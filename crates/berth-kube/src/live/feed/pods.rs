@@ -5,8 +5,7 @@ use std::sync::Arc;
 use berth_api::mark;
 use berth_core::amount::{Bytes, GpuUnits, MilliCpu};
 use berth_core::filter::facts::Text;
-use berth_core::filter::facts::device::{Access, Ask, Choice, DeviceClaim, PodClaim, Wanted};
-use berth_core::filter::facts::storage::ClaimKey;
+use berth_core::filter::facts::device::{Access, Ask, Choice, DeviceClaim, Wanted};
 use berth_core::id::{NodeId, PodId, UserId};
 use berth_core::limits;
 use berth_core::model::draft::Draft;
@@ -85,16 +84,7 @@ impl Feed {
         let Some(pod) = self.pods.get(key) else {
             return;
         };
-        let of_pod = pod.record.facts.device_claims.iter();
-        let named = of_pod.filter_map(|claim| match claim {
-            PodClaim::Named(name) | PodClaim::Made(name) => Some(name),
-            PodClaim::Pending(_) => None,
-        });
-        for name in named {
-            let claim = ClaimKey {
-                namespace: pod.record.facts.namespace.clone(),
-                name: name.clone(),
-            };
+        for claim in pod.record.facts.device_claim_keys() {
             if self.claim_payers.get(&claim) == Some(key) {
                 self.claim_payers.remove(&claim);
             }
@@ -272,14 +262,7 @@ impl Feed {
     ) -> Result<GpuRequest, Apart> {
         let pod = &record.facts;
         let mut count: i64 = 0;
-        for claim in &pod.device_claims {
-            let (PodClaim::Named(name) | PodClaim::Made(name)) = claim else {
-                continue;
-            };
-            let claim = ClaimKey {
-                namespace: pod.namespace.clone(),
-                name: name.clone(),
-            };
+        for claim in pod.device_claim_keys() {
             let Some(known) = draft.facts().devices.claims().get(&claim) else {
                 if record.node.is_some() {
                     continue;

@@ -12,8 +12,9 @@ use kube::api::{DeleteParams, Patch, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 
-use super::{ClaimOrder, FINALIZER, parameters, patch_status, version, within};
-use crate::live::act::{PodName, trouble};
+use super::{ClaimOrder, FINALIZER, patch_status, version};
+use crate::live::act::PodName;
+use crate::live::act::request::{parameters, trouble, within};
 use crate::live::change::Outcome;
 
 /// Marks the claim for everybody who deals with claims.
