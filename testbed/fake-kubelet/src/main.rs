@@ -41,6 +41,9 @@ struct Args {
     /// Offer GPUs as ResourceSlices instead of an extended resource
     #[arg(long)]
     dra: bool,
+    /// Leave pods as they are bound: none runs, ends or reports anything
+    #[arg(long)]
+    still_pods: bool,
     /// File to make once all nodes are registered
     #[arg(long, value_name = "FILE")]
     ready_file: Option<PathBuf>,
@@ -62,7 +65,7 @@ async fn main() -> anyhow::Result<()> {
     let client = connect(&args.kubeconfig).await?;
     let mut end = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     tokio::select! {
-        result = serve(&client, &nodes, offer, args.ready_file.as_deref()) => result,
+        result = serve(&client, &nodes, offer, &args) => result,
         _ = end.recv() => Ok(()),
     }
 }
@@ -71,11 +74,11 @@ async fn serve(
     client: &Client,
     nodes: &[FakeNode<'_>],
     offer: Offer,
-    ready_file: Option<&Path>,
+    args: &Args,
 ) -> anyhow::Result<()> {
     register::register(client, nodes, offer).await?;
     println!("registered {} nodes", nodes.len());
-    if let Some(path) = ready_file {
+    if let Some(path) = &args.ready_file {
         std::fs::write(path, "").with_context(|| format!("unable to make {}", path.display()))?;
     }
     let mut ledger = Ledger::default();
@@ -83,9 +86,14 @@ async fn serve(
         ledger.add_node(&node.name, u64::from(node.shape.gpus));
     }
     let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+    let leases = register::keep_leases(client, &names);
+    if args.still_pods {
+        leases.await;
+        return Ok(());
+    }
     tokio::select! {
         result = life::live(client, ledger) => result,
-        () = register::keep_leases(client, &names) => Ok(()),
+        () = leases => Ok(()),
     }
 }
 

@@ -17,7 +17,6 @@ mod queue;
 mod restart;
 mod volume;
 
-use std::process::Command;
 use std::time::Instant;
 
 use self::case::{Case, World};
@@ -25,6 +24,7 @@ use super::testbed::cluster::is_left_clean;
 use super::{Context, InCi, Outcome, Suite};
 use crate::process;
 use crate::tally::{Checked, Tally};
+use crate::testbed::scheduler::install_crds;
 use crate::testbed::{Options, Testbed, stage};
 
 pub(super) const SUITE: Suite = Suite {
@@ -68,7 +68,7 @@ fn run(cx: &Context) -> anyhow::Result<Outcome> {
     let berth = workspace.target().join("debug/berth");
     let name = format!("cluster-{}", std::process::id());
     let testbed = Testbed::up(workspace, &name, &Options::fake_nodes(N_NODES))?;
-    let world = prepare(&testbed, &berth).and_then(|()| World::new(testbed.clone(), berth));
+    let world = install_crds(&testbed, &berth).and_then(|()| World::new(testbed.clone(), berth));
     // Cases restart processes, so that the world's testbed is the one to end.
     let (ran, testbed) = match world {
         Ok(mut world) => (Ok(run_all(&mut world)), world.testbed.clone()),
@@ -78,12 +78,6 @@ fn run(cx: &Context) -> anyhow::Result<Outcome> {
     let mut tally = ran?;
     tally += clean;
     Ok(Outcome::Ran(tally))
-}
-
-fn prepare(testbed: &Testbed, berth: &std::path::Path) -> anyhow::Result<()> {
-    let mut install = Command::new(berth);
-    install.args(["crd", "install", "--kubeconfig"]);
-    process::require(install.arg(testbed.kubeconfig()))
 }
 
 fn run_all(world: &mut World) -> Tally {

@@ -48,6 +48,9 @@ pub(crate) struct Options {
     /// Publish the fake nodes' GPUs as ResourceSlices instead of an extended resource
     #[arg(long)]
     pub dra: bool,
+    /// Leave pods on fake nodes as they are bound: none runs, ends or reports anything
+    #[arg(long)]
+    pub still_pods: bool,
     /// Add a node with kubelet and containerd that runs real containers; needs root
     #[arg(long)]
     pub real_node: bool,
@@ -65,6 +68,7 @@ impl Options {
             gpus: 8,
             shape: None,
             dra: false,
+            still_pods: false,
             real_node: false,
         }
     }
@@ -90,8 +94,8 @@ impl Options {
             let text = format!("--fake-nodes takes at most {FAKE_NODES_MAX}");
             return Err(Usage(text).into());
         }
-        if self.fake_nodes == 0 && (self.shape.is_some() || self.dra) {
-            let text = "--shape and --dra describe fake nodes; say how many with --fake-nodes";
+        if self.fake_nodes == 0 && (self.shape.is_some() || self.dra || self.still_pods) {
+            let text = "--shape, --dra and --still-pods describe fake nodes; say how many with --fake-nodes";
             return Err(Usage(text.to_owned()).into());
         }
         if self.real_node && self.without_controller_manager {
@@ -112,6 +116,7 @@ impl Options {
             "gpus": self.gpus,
             "shape": self.shape,
             "dra": self.dra,
+            "still_pods": self.still_pods,
             "real_node": self.real_node,
         })
     }
@@ -172,6 +177,7 @@ mod tests {
     fn shapes_without_nodes_are_refused() {
         assert!(parse(&["--shape", "x.json"]).check().is_err());
         assert!(parse(&["--dra"]).check().is_err());
+        assert!(parse(&["--still-pods"]).check().is_err());
         assert!(parse(&["--dra", "--fake-nodes", "1"]).check().is_ok());
         assert!(parse(&["--fake-nodes", "10001"]).check().is_err());
     }

@@ -199,6 +199,9 @@ impl Site<'_> {
         if self.options.dra {
             arguments.push("--dra".to_owned());
         }
+        if self.options.still_pods {
+            arguments.push("--still-pods".to_owned());
+        }
         let program = self.programs.fake_kubelet.clone();
         spec("fake-kubelet".to_owned(), program, arguments)
     }
@@ -235,6 +238,7 @@ mod tests {
             gpus: 8,
             shape: None,
             dra: true,
+            still_pods: true,
             real_node: false,
         }
     }

@@ -32,6 +32,13 @@ pub(crate) struct Usage {
     pub memory_peak_mb: f64,
 }
 
+/// Makes the kinds of Berth's own known to a testbed.
+pub(crate) fn install_crds(testbed: &Testbed, berth: &Path) -> anyhow::Result<()> {
+    let mut install = Command::new(berth);
+    install.args(["crd", "install", "--kubeconfig"]);
+    crate::process::require(install.arg(testbed.kubeconfig()))
+}
+
 impl Scheduler {
     /// Starts `berth scheduler` with more arguments.
     pub(crate) fn berth(

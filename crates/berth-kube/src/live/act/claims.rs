@@ -69,9 +69,10 @@ pub(super) async fn write(
         if fence.is_closed() {
             return Err(trouble("the right to write was lost".to_owned()));
         }
-        let claim = match &order.make {
-            Some(requests) => extended::make(client, &claims, pod, order, requests).await?,
-            None => find(&claims, order).await?,
+        let claim = match (&order.make, &order.give) {
+            (Some(requests), _) => extended::make(client, &claims, pod, order, requests).await?,
+            (None, Some(_)) => protect(&claims, order).await?,
+            (None, None) => find(&claims, order).await?,
         };
         let claim = match &claim.status {
             Some(status) if status.allocation.is_some() => reserve(&claims, pod, claim).await?,
@@ -121,7 +122,7 @@ async fn reserve(
     patch_status(claims, &claim, patch).await
 }
 
-/// Gives a claim its devices.
+/// Gives a claim that can't vanish any more its devices.
 async fn give(
     claims: &Api<api::ResourceClaim>,
     pod: &PodName,
@@ -134,7 +135,6 @@ async fn give(
             order.name
         )));
     };
-    let claim = protect(claims, claim).await?;
     let allocation = allocation(give, &claim)?;
     let patch = json!({
         "metadata": version(&claim),
@@ -143,20 +143,16 @@ async fn give(
     patch_status(claims, &claim, patch).await
 }
 
+/// Keeps a claim from vanishing, and reads it. The server adds to the finalizers that it has, so that
+/// nobody has to look first.
 async fn protect(
     claims: &Api<api::ResourceClaim>,
-    claim: api::ResourceClaim,
+    order: &ClaimOrder,
 ) -> Result<api::ResourceClaim, Outcome> {
-    let mut finalizers = claim.metadata.finalizers.clone().unwrap_or_default();
-    if finalizers.iter().any(|one| one == FINALIZER) {
-        return Ok(claim);
-    }
-    finalizers.push(FINALIZER.to_owned());
-    let mut metadata = version(&claim);
-    metadata["finalizers"] = json!(finalizers);
-    let patch = Patch::Merge(json!({ "metadata": metadata }));
-    let (parameters, name) = (parameters(), name_of(&claim));
-    within(claims.patch(name, &parameters, &patch)).await
+    let patch = Patch::Strategic(json!({
+        "metadata": { "uid": order.uid.as_str(), "finalizers": [FINALIZER] },
+    }));
+    within(claims.patch(&order.name, &parameters(), &patch)).await
 }
 
 async fn patch_status(
