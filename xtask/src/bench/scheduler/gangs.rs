@@ -59,13 +59,23 @@ pub(super) fn measure(cx: &Context<'_>, measured: &mut Measured) -> anyhow::Resu
 /// Workloads that were admitted a second.
 fn run(field: &Field<'_>) -> anyhow::Result<f64> {
     field.install_crds()?;
-    for queue in 0..N_QUEUES {
-        let queue = json!({
+    let queue = |name: &str, spec: Value| {
+        json!({
             "apiVersion": "berth.dev/v1alpha1",
             "kind": "Queue",
-            "metadata": {"name": format!("queue-{queue}")},
-            "spec": {"quotas": [{"resource": "gpu", "nominal": (N_GPUS / N_QUEUES).to_string()}]},
+            "metadata": {"name": name},
+            "spec": spec,
+        })
+    };
+    // Queues that may lend to each other what they do not use.
+    field.api.require(Verb::Post, QUEUES, &queue("site", json!({})))?;
+    for index in 0..N_QUEUES {
+        let nominal = (N_GPUS / N_QUEUES).to_string();
+        let spec = json!({
+            "parent": "site",
+            "quotas": [{"resource": "gpu", "nominal": nominal}],
         });
+        let queue = queue(&format!("queue-{index}"), spec);
         field.api.require(Verb::Post, QUEUES, &queue)?;
     }
     for gang in 0..N_GANGS {
