@@ -78,13 +78,14 @@ impl NodeEntry {
         } else {
             self.pods.as_slice()
         };
-        pods.iter().filter(|pod| !pod.anti_affinity.is_empty())
+        pods.iter()
+            .filter(|pod| !pod.template.anti_affinity.is_empty())
     }
 
     /// This node with one pod more, for a question that changes nothing.
     pub fn add(&mut self, pod: Arc<PodFacts>) {
         self.held.add(pod.held());
-        self.with_anti_affinity += usize::from(!pod.anti_affinity.is_empty());
+        self.with_anti_affinity += usize::from(!pod.template.anti_affinity.is_empty());
         self.pods.push(pod);
     }
 
@@ -92,7 +93,7 @@ impl NodeEntry {
         let index = self.pods.iter().position(|pod| pod.uid == uid)?;
         let pod = self.pods.remove(index);
         self.held.take(pod.held());
-        self.with_anti_affinity -= usize::from(!pod.anti_affinity.is_empty());
+        self.with_anti_affinity -= usize::from(!pod.template.anti_affinity.is_empty());
         Some(pod)
     }
 }
@@ -192,7 +193,7 @@ impl Cluster {
         let place = self.place_of(name);
         let name = self.entry(place).facts.name.clone();
         self.change_users(&pod, |users| users.push(name.clone()));
-        if !pod.anti_affinity.is_empty() {
+        if !pod.template.anti_affinity.is_empty() {
             Arc::make_mut(&mut self.with_anti_affinity).insert(name);
         }
         self.entry_mut(place).add(pod);
@@ -203,7 +204,7 @@ impl Cluster {
         let place = self.place_of(name);
         let entry = self.entry_mut(place);
         let Some(pod) = entry.remove(uid) else { return };
-        let is_last = !pod.anti_affinity.is_empty() && entry.with_anti_affinity == 0;
+        let is_last = !pod.template.anti_affinity.is_empty() && entry.with_anti_affinity == 0;
         if is_last {
             Arc::make_mut(&mut self.with_anti_affinity).remove(name);
         }
@@ -215,7 +216,7 @@ impl Cluster {
     }
 
     fn allocate_volumes(&mut self, name: &str, pod: &PodFacts) {
-        if pod.volumes.is_empty() {
+        if pod.template.volumes.is_empty() {
             return;
         }
         let Some(node) = self.node(name) else { return };
@@ -229,7 +230,7 @@ impl Cluster {
     /// for them there, and the pod a claim for extended resources that devices stand for.
     pub fn allocate(&mut self, name: &str, pod: &PodFacts) {
         self.allocate_volumes(name, pod);
-        if pod.device_claims.is_empty() && pod.containers.is_empty() {
+        if pod.template.device_claims.is_empty() && pod.template.containers.is_empty() {
             return;
         }
         let Some(node) = self.node(name) else { return };
@@ -253,7 +254,7 @@ impl Cluster {
                 Arc::make_mut(&mut self.storage).decided.remove(&key);
             }
         }
-        if !pod.containers.is_empty() {
+        if !pod.template.containers.is_empty() {
             let key = extended::claim_key(pod);
             if self.devices.is_decided(&key) {
                 Arc::make_mut(&mut self.devices).remove_claim(&key);
@@ -307,7 +308,7 @@ impl Cluster {
     }
 
     fn change_users(&mut self, pod: &PodFacts, change: impl Fn(&mut Vec<Text>)) {
-        for volume in &pod.volumes {
+        for volume in &pod.template.volumes {
             let PodVolume::Claim { name } = volume else {
                 continue;
             };

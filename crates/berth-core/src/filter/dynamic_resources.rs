@@ -78,7 +78,7 @@ fn prepare<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
 /// The claims that the pod names, if all are there.
 fn claims_of<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Result<Vec<&'a DeviceClaim>, Reason> {
     let mut claims = Vec::new();
-    for one in &pod.device_claims {
+    for one in &pod.template.device_claims {
         let key = |name: &Text| ClaimKey {
             namespace: pod.namespace.clone(),
             name: name.clone(),

@@ -94,8 +94,8 @@ fn prepare<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
     let mut ready = Ready {
         pod,
         namespace: namespace.unwrap_or_default(),
-        affinity: terms(&pod.affinity).collect(),
-        anti_affinity: terms(&pod.anti_affinity).collect(),
+        affinity: terms(&pod.template.affinity).collect(),
+        anti_affinity: terms(&pod.template.anti_affinity).collect(),
         near: Domains::default(),
         apart: Domains::default(),
         apart_for_others: Domains::default(),
@@ -149,7 +149,7 @@ impl Ready<'_> {
 
     /// Counts the terms of `other` that the pod to be placed would violate.
     fn change_for_others(&mut self, other: &PodFacts, node: &NodeFacts, by: i64) {
-        for term in &other.anti_affinity {
+        for term in &other.template.anti_affinity {
             let is_inside = term.namespaces.binary_search(&self.pod.namespace).is_ok()
                 || term.namespace_selector.matches(&self.namespace);
             if is_inside && term.selector.matches(&self.pod.labels) {

@@ -18,7 +18,7 @@ struct Ready<'a> {
 }
 
 fn prepare<'a>(_cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
-    let rules: &NodeRules = &pod.rules;
+    let rules: &NodeRules = &pod.template.rules;
     if rules.node_labels.is_empty() && rules.node_affinity.is_none() {
         return Outset::Idle;
     }

@@ -18,7 +18,7 @@ struct Ready<'a> {
 }
 
 fn prepare<'a>(_cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
-    let needed = &*pod.rules.features;
+    let needed = &*pod.template.rules.features;
     if needed.is_empty() {
         return Outset::Idle;
     }

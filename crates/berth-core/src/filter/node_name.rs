@@ -20,7 +20,7 @@ struct Ready<'a> {
 }
 
 fn prepare<'a>(_cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
-    match &pod.rules.node_name {
+    match &pod.node_name {
         None => Outset::Idle,
         Some(wanted) => {
             let names = BTreeSet::from([wanted.clone()]);

@@ -17,7 +17,7 @@ struct Ready<'a> {
 }
 
 fn prepare<'a>(_cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
-    let wanted = &*pod.host_ports;
+    let wanted = &*pod.template.host_ports;
     if wanted.is_empty() {
         return Outset::Idle;
     }
@@ -26,7 +26,7 @@ fn prepare<'a>(_cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
 
 impl Judge for Ready<'_> {
     fn judge(&self, node: &NodeEntry) -> Verdict {
-        let mut used = node.pods().iter().flat_map(|pod| &pod.host_ports);
+        let mut used = node.pods().iter().flat_map(|pod| &pod.template.host_ports);
         let conflict = used.find(|port| self.wanted.iter().any(|one| one.conflicts_with(port)));
         match conflict {
             None => Verdict::Fits,

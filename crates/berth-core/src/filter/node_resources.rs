@@ -27,7 +27,7 @@ struct Ready<'a> {
 fn prepare<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
     Outset::Judge(Box::new(Ready {
         cluster,
-        requests: &pod.requests,
+        requests: &pod.template.requests,
     }))
 }
 

@@ -31,6 +31,7 @@ fn prepare<'a>(_cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
         effect: Effect::NoSchedule,
     };
     let is_tolerated = pod
+        .template
         .rules
         .tolerations
         .iter()

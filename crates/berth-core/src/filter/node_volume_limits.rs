@@ -55,7 +55,7 @@ struct Ready<'a> {
 }
 
 fn prepare<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
-    let has_claim = pod.volumes.iter().any(|volume| match volume {
+    let has_claim = pod.template.volumes.iter().any(|volume| match volume {
         PodVolume::Claim { .. } | PodVolume::Ephemeral { .. } => true,
         PodVolume::Disk(_) => false,
     });
@@ -113,7 +113,7 @@ impl Ready<'_> {
         drivers: Option<&NodeDrivers>,
         into: &mut BTreeSet<Volume>,
     ) -> Result<(), Verdict> {
-        for volume in &pod.volumes {
+        for volume in &pod.template.volumes {
             let (name, is_ephemeral) = match volume {
                 PodVolume::Claim { name } => (name, false),
                 PodVolume::Ephemeral { claim_name } => (claim_name, true),

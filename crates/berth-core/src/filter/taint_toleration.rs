@@ -19,7 +19,7 @@ struct Ready<'a> {
 
 fn prepare<'a>(_cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
     Outset::Judge(Box::new(Ready {
-        tolerations: &pod.rules.tolerations,
+        tolerations: &pod.template.rules.tolerations,
     }))
 }
 

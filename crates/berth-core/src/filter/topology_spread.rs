@@ -36,10 +36,10 @@ struct Spread<'a> {
 }
 
 fn prepare<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
-    if pod.spread.is_empty() {
+    if pod.template.spread.is_empty() {
         return Outset::Idle;
     }
-    let spreads = pod.spread.iter().map(|constraint| Spread {
+    let spreads = pod.template.spread.iter().map(|constraint| Spread {
         constraint,
         itself: i64::from(constraint.selector.matches(&pod.labels)),
         counts: BTreeMap::new(),
@@ -107,12 +107,14 @@ impl Spread<'_> {
     /// Whether the node's domain counts for `pod`.
     fn includes(&self, pod: &PodFacts, node: &NodeFacts) -> bool {
         let by_affinity = match self.constraint.affinity_policy {
-            Inclusion::Honor => pod.rules.selects(node),
+            Inclusion::Honor => pod.template.rules.selects(node),
             Inclusion::Ignore => true,
         };
         by_affinity
             && match self.constraint.taints_policy {
-                Inclusion::Honor => first_untolerated(node, &pod.rules.tolerations).is_none(),
+                Inclusion::Honor => {
+                    first_untolerated(node, &pod.template.rules.tolerations).is_none()
+                }
                 Inclusion::Ignore => true,
             }
     }

@@ -83,7 +83,7 @@ pub(super) fn decide(
 /// The pod's claims in its order, if all are fit for use.
 fn claims_of<'a>(storage: &'a Storage, pod: &'a PodFacts) -> Result<Vec<&'a ClaimFacts>, Refusal> {
     let mut claims = Vec::new();
-    for volume in &pod.volumes {
+    for volume in &pod.template.volumes {
         let (name, is_ephemeral) = match volume {
             PodVolume::Claim { name } => (name, false),
             PodVolume::Ephemeral { claim_name } => (claim_name, true),

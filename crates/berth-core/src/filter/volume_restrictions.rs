@@ -33,7 +33,7 @@ fn prepare<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
         exclusive: BTreeSet::new(),
         uses: 0,
     };
-    for volume in &pod.volumes {
+    for volume in &pod.template.volumes {
         match volume {
             PodVolume::Disk(disk) => ready.disks.push(disk),
             PodVolume::Ephemeral { .. } => {}
@@ -90,15 +90,18 @@ impl Ready<'_> {
             PodVolume::Claim { name } => self.exclusive.contains(name),
             PodVolume::Ephemeral { .. } | PodVolume::Disk(_) => false,
         };
-        pod.volumes.iter().filter(ours).count()
+        pod.template.volumes.iter().filter(ours).count()
     }
 }
 
 fn disks(pod: &PodFacts) -> impl Iterator<Item = &Disk> {
-    pod.volumes.iter().filter_map(|volume| match volume {
-        PodVolume::Disk(disk) => Some(disk),
-        PodVolume::Claim { .. } | PodVolume::Ephemeral { .. } => None,
-    })
+    pod.template
+        .volumes
+        .iter()
+        .filter_map(|volume| match volume {
+            PodVolume::Disk(disk) => Some(disk),
+            PodVolume::Claim { .. } | PodVolume::Ephemeral { .. } => None,
+        })
 }
 
 /// Whether two pods with these disks can't be on one node.

@@ -44,7 +44,7 @@ struct Demand<'a> {
 
 fn prepare<'a>(cluster: &'a Cluster, pod: &'a PodFacts) -> Outset<'a> {
     let mut demands = Vec::new();
-    for volume in &pod.volumes {
+    for volume in &pod.template.volumes {
         let PodVolume::Claim { name } = volume else {
             continue;
         };

@@ -9,7 +9,9 @@ use berth_core::filter::cluster::Cluster;
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::label::{Labels, Requirement, Selector};
 use berth_core::filter::facts::node::NodeFacts;
-use berth_core::filter::facts::pod::{AffinityTerm, Inclusion, PodFacts, SpreadConstraint};
+use berth_core::filter::facts::pod::{
+    AffinityTerm, Inclusion, PodFacts, PodTemplate, SpreadConstraint,
+};
 use berth_core::filter::facts::resources::Resources;
 use berth_core::filter::{Answer, Reach, Start, start};
 use proptest::prelude::*;
@@ -70,9 +72,12 @@ prop_compose! {
         PodFacts {
             namespace: Text::from("team"),
             labels: Labels::new([(Text::from("app"), Text::from(format!("a{app}")))]),
-            affinity: near.into_iter().map(term).collect(),
-            anti_affinity: apart.into_iter().map(term).collect(),
-            spread: spread.into_iter().map(constraint).collect(),
+            template: Arc::new(PodTemplate {
+                affinity: near.into_iter().map(term).collect(),
+                anti_affinity: apart.into_iter().map(term).collect(),
+                spread: spread.into_iter().map(constraint).collect(),
+                ..PodTemplate::default()
+            }),
             ..PodFacts::default()
         }
     }

@@ -7,7 +7,7 @@ use arcstr::literal;
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::label::Labels;
 use berth_core::filter::facts::node::NodeFacts;
-use berth_core::filter::facts::pod::{NodeRules, PodFacts};
+use berth_core::filter::facts::pod::{NodeRules, PodFacts, PodTemplate};
 use berth_core::filter::facts::resources::Resources;
 use berth_core::filter::facts::taint::{Effect, Taint};
 use berth_core::filter::{Answer, Start, start};
@@ -35,11 +35,14 @@ fn add(world: &mut World, name: &str, created: i64, gpus: u8, facts: &PodFacts) 
     let facts = PodFacts {
         uid: Text::from(name),
         name: Text::from(name),
-        requests: Resources {
-            cpu: request.cpu,
-            memory: request.memory,
-            ..Resources::default()
-        },
+        template: Arc::new(PodTemplate {
+            requests: Resources {
+                cpu: request.cpu,
+                memory: request.memory,
+                ..Resources::default()
+            },
+            ..(*facts.template).clone()
+        }),
         ..facts.clone()
     };
     let spec = PodSpec {
@@ -96,8 +99,9 @@ proptest! {
         let mut world = world(&zones, |_, _| {});
         let ids: Vec<PodId> = pods.iter().enumerate().map(|(index, (gpus, facts))| {
             // Nearness to somebody who comes later would let a pod in afterwards.
-            let spread = if index % 2 == 0 { Box::default() } else { facts.spread.clone() };
-            let facts = PodFacts { affinity: Box::default(), spread, ..facts.clone() };
+            let spread = if index % 2 == 0 { Box::default() } else { facts.template.spread.clone() };
+            let template = PodTemplate { affinity: Box::default(), spread, ..(*facts.template).clone() };
+            let facts = PodFacts { template: Arc::new(template), ..facts.clone() };
             add(&mut world, &format!("p{index}"), index as i64, *gpus, &facts)
         }).collect();
         let now = Time::from_secs(1000);
@@ -112,7 +116,7 @@ proptest! {
         // Spreading may let a pod in again once others have come, so those are left out.
         for &pod in &ids {
             let spec = &draft.pod(pod).expect("it is there").spec;
-            let spreads = !spec.facts.as_ref().expect("with facts").pod().spread.is_empty();
+            let spreads = !spec.facts.as_ref().expect("with facts").pod().template.spread.is_empty();
             if draft.pod(pod).expect("it is there").node().is_none() && !spreads {
                 for index in 0..zones.len() {
                     prop_assert!(!may_go(&draft, pod, index), "{pod:?} could go to node {index}");
@@ -144,7 +148,10 @@ fn a_pod_for_no_node_says_which_rules_keep_it_out() {
         ..NodeRules::default()
     };
     let facts = PodFacts {
-        rules: Arc::new(rules),
+        template: Arc::new(PodTemplate {
+            rules,
+            ..PodTemplate::default()
+        }),
         ..PodFacts::default()
     };
     for name in ["a", "b", "c"] {

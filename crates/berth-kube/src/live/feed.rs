@@ -96,7 +96,8 @@ const GANG_ATTEMPTS_MAX: u32 = 6;
 #[derive(Debug)]
 pub struct Feed {
     names: Names,
-    pods: BTreeMap<Text, PodState>,
+    /// Behind a pointer each, since the nodes of a tree are half empty.
+    pods: BTreeMap<Text, Box<PodState>>,
     keys: BTreeMap<PodId, Text>,
     nodes: BTreeMap<Text, NodeId>,
     node_records: BTreeMap<Text, NodeRecord>,
@@ -177,9 +178,14 @@ impl Feed {
     }
 
     /// Every pod that has not ended, by name.
+    pub fn pods(&self) -> impl ExactSizeIterator<Item = (&Text, &PodState)> {
+        self.pods.iter().map(|(key, pod)| (key, &**pod))
+    }
+
+    /// The pod of this name, `namespace/name`.
     #[must_use]
-    pub fn pods(&self) -> &BTreeMap<Text, PodState> {
-        &self.pods
+    pub fn pod_named(&self, key: &str) -> Option<&PodState> {
+        self.pods.get(key).map(|pod| &**pod)
     }
 
     /// The pod behind an id of the index.
@@ -192,7 +198,7 @@ impl Feed {
     /// What the device claims of a pod get, as the index has it decided.
     #[must_use]
     pub fn claim_orders(&self, index: &Snapshot, pod: &PodFacts) -> Vec<ClaimOrder> {
-        if pod.device_claims.is_empty() && pod.containers.is_empty() {
+        if pod.template.device_claims.is_empty() && pod.template.containers.is_empty() {
             return Vec::new();
         }
         self.devices.orders(index, pod)
@@ -219,7 +225,7 @@ impl Feed {
             return;
         };
         let facts = &pod.record.facts;
-        if pod.record.node.is_some() || facts.containers.is_empty() {
+        if pod.record.node.is_some() || facts.template.containers.is_empty() {
             return;
         }
         let claim = extended::claim_key(facts);

@@ -53,7 +53,7 @@ impl Teller {
         self.next = Some(now + ROUND);
         self.told.retain(|key, _| {
             let waits = |pod: &PodState| pod.record.node.is_none();
-            feed.pods().get(key).is_some_and(waits)
+            feed.pod_named(key).is_some_and(waits)
         });
         let mut orders = Vec::new();
         for (key, pod) in feed.pods() {

@@ -22,7 +22,9 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
 use super::change::{Change, GangRecord, Kind, Object};
-use crate::lower::{self, LowerError, NodeRecord, PODGROUP, PodRecord, QueueRecord, gang_key};
+use crate::lower::{
+    self, Interner, LowerError, NodeRecord, PODGROUP, PodRecord, QueueRecord, gang_key,
+};
 
 /// Changes that wait for the index: enough for a burst, and little memory while the index is behind.
 pub const CHANGES_MAX: usize = 8_192;
@@ -60,8 +62,11 @@ pub async fn follow_all(
     follow.storage();
     follow.devices();
     follow.groups().await?;
-    follow.kind::<api::Pod>(Kind::Pod, Api::all(client.clone()), &unfinished(), |one| {
-        Ok(Object::Pod(Box::new(PodRecord::new(one)?)))
+    let mut interner = Interner::default();
+    let pods = Api::all(client.clone());
+    follow.kind::<api::Pod, _>(Kind::Pod, pods, &unfinished(), move |one| {
+        let record = PodRecord::new(one)?.sharing(&mut interner);
+        Ok(Object::Pod(Box::new(record)))
     });
     Ok(())
 }
@@ -172,10 +177,11 @@ impl Follow<'_> {
         self.kind(kind, api, &watcher::Config::default(), lower);
     }
 
-    fn kind<K>(&mut self, kind: Kind, api: Api<K>, config: &watcher::Config, lower: Lower<K>)
+    fn kind<K, L>(&mut self, kind: Kind, api: Api<K>, config: &watcher::Config, lower: L)
     where
         K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
         K::DynamicType: Default + Eq + Hash + Clone,
+        L: FnMut(&K) -> Result<Object, LowerError> + Send + 'static,
     {
         let config = config.clone().streaming_lists();
         let stream = watcher::watcher(api, config).default_backoff().boxed();
@@ -185,13 +191,14 @@ impl Follow<'_> {
 }
 
 /// Sends what a watch says, until nobody listens any more.
-async fn follow<K>(
+async fn follow<K, L>(
     kind: Kind,
     mut stream: BoxStream<'static, watcher::Result<Event<K>>>,
-    lower: Lower<K>,
+    mut lower: L,
     changes: Sender<Change>,
 ) where
     K: Resource,
+    L: FnMut(&K) -> Result<Object, LowerError>,
 {
     let mut known: BTreeSet<Text> = BTreeSet::new();
     let mut listed: BTreeSet<Text> = BTreeSet::new();
@@ -200,8 +207,9 @@ async fn follow<K>(
         match event {
             Ok(Event::Init) => listed.clear(),
             Ok(Event::InitApply(one)) => {
-                listed.insert(key(&one));
-                sent.push(set(kind, &one, lower));
+                let key = key(&one);
+                listed.insert(key.clone());
+                sent.push(set(kind, key, lower(&one)));
             }
             Ok(Event::InitDone) => {
                 let gone = known.difference(&listed).cloned();
@@ -210,8 +218,9 @@ async fn follow<K>(
                 sent.push(Change::Synced(kind));
             }
             Ok(Event::Apply(one)) => {
-                known.insert(key(&one));
-                sent.push(set(kind, &one, lower));
+                let key = key(&one);
+                known.insert(key.clone());
+                sent.push(set(kind, key, lower(&one)));
             }
             Ok(Event::Delete(one)) => {
                 let key = key(&one);
@@ -230,10 +239,10 @@ async fn follow<K>(
     }
 }
 
-fn set<K: Resource>(kind: Kind, one: &K, lower: Lower<K>) -> Change {
-    match lower(one) {
-        Ok(object) => Change::Set(key(one), object),
-        Err(why) => Change::Unreadable(kind, key(one), why.to_string()),
+fn set(kind: Kind, key: Text, lowered: Result<Object, LowerError>) -> Change {
+    match lowered {
+        Ok(object) => Change::Set(key, object),
+        Err(why) => Change::Unreadable(kind, key, why.to_string()),
     }
 }
 

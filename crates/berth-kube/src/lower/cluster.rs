@@ -124,7 +124,7 @@ fn place(cluster: &mut Cluster, from: &api::Pod) -> Result<(), LowerError> {
     let facts = Arc::new(pod(from)?);
     let status = from.status.as_ref();
     let nominated = status.and_then(|status| status.nominated_node_name.as_deref());
-    if let Some(node) = facts.rules.node_name.clone() {
+    if let Some(node) = facts.node_name.clone() {
         cluster.add_pod(&node, facts);
     } else if let Some(node) = nominated {
         cluster.nominate(node, facts);

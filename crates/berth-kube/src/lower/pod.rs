@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_core::filter::facts::Text;
-use berth_core::filter::facts::pod::{HostPort, NodeRules, PodFacts, Protocol};
+use berth_core::filter::facts::pod::{HostPort, NodeRules, PodFacts, PodTemplate, Protocol};
 use k8s_openapi::api::core::v1 as api;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -30,36 +30,41 @@ pub fn pod(from: &api::Pod) -> Result<PodFacts, LowerError> {
         status,
     } = from;
     let spec = spec.as_ref().ok_or_else(|| missing("spec"))?;
-    let mut facts = identity(metadata)?;
-    take_spec(metadata, spec, &mut facts)?;
     let asked = requests(spec)?;
-    facts.device_claims = pod_claims(spec, status.as_ref());
-    facts.containers = container_asks(spec)?;
     let held = status.as_ref().map(|status| held(spec, status));
-    facts.resized = held
-        .transpose()?
-        .flatten()
-        .filter(|held| *held != asked)
-        .map(|held| Box::new(rounded(&held)));
-    facts.requests = rounded(&asked);
-    Ok(facts)
-}
-
-fn identity(metadata: &ObjectMeta) -> Result<PodFacts, LowerError> {
+    let held = held.transpose()?.flatten();
+    let name = name(metadata)?;
+    let mut template = PodTemplate {
+        requests: rounded(&asked),
+        device_claims: pod_claims(spec, status.as_ref()),
+        containers: container_asks(spec)?,
+        ..PodTemplate::default()
+    };
+    take_spec(metadata, &name, spec, &mut template)?;
     Ok(PodFacts {
         namespace: optional(metadata.namespace.as_ref()),
-        name: name(metadata)?,
+        name,
         uid: optional(metadata.uid.as_ref()),
         labels: labels(metadata.labels.as_ref()),
+        priority: spec.priority.unwrap_or(0),
         is_terminating: metadata.deletion_timestamp.is_some(),
-        ..PodFacts::default()
+        node_name: spec
+            .node_name
+            .as_ref()
+            .filter(|name| !name.is_empty())
+            .map(|name| text(name)),
+        resized: held
+            .filter(|held| *held != asked)
+            .map(|held| Box::new(rounded(&held))),
+        template: Arc::new(template),
     })
 }
 
 fn take_spec(
     metadata: &ObjectMeta,
+    name: &Text,
     from: &api::PodSpec,
-    facts: &mut PodFacts,
+    template: &mut PodTemplate,
 ) -> Result<(), LowerError> {
     let api::PodSpec {
         active_deadline_seconds: _,
@@ -85,7 +90,7 @@ fn take_spec(
         os: _,
         overhead: _,
         preemption_policy: _,
-        priority,
+        priority: _,
         priority_class_name: _,
         readiness_gates: _,
         resource_claims: _,
@@ -106,16 +111,17 @@ fn take_spec(
         topology_spread_constraints,
         volumes,
     } = from;
-    facts.priority = priority.unwrap_or(0);
-    facts.rules = Arc::new(rules(from));
-    take_affinity(affinity.as_ref(), facts)?;
+    template.rules = rules(from);
+    take_affinity(
+        affinity.as_ref(),
+        &optional(metadata.namespace.as_ref()),
+        template,
+    )?;
     let constraints = list(topology_spread_constraints.as_ref());
-    facts.spread = spread(metadata.labels.as_ref(), constraints)?;
-    facts.host_ports = host_ports(containers, list(init_containers.as_ref()))?;
+    template.spread = spread(metadata.labels.as_ref(), constraints)?;
+    template.host_ports = host_ports(containers, list(init_containers.as_ref()))?;
     let volumes = list(volumes.as_ref()).iter();
-    facts.volumes = volumes
-        .filter_map(|one| pod_volume(&facts.name, one))
-        .collect();
+    template.volumes = volumes.filter_map(|one| pod_volume(name, one)).collect();
     Ok(())
 }
 
@@ -130,11 +136,6 @@ fn rules(from: &api::PodSpec) -> NodeRules {
             .as_ref()
     });
     NodeRules {
-        node_name: from
-            .node_name
-            .as_ref()
-            .filter(|name| !name.is_empty())
-            .map(|name| text(name)),
         node_labels: labels(from.node_selector.as_ref()),
         node_affinity: required.map(node_selector),
         tolerations: from
@@ -147,7 +148,11 @@ fn rules(from: &api::PodSpec) -> NodeRules {
     }
 }
 
-fn take_affinity(from: Option<&api::Affinity>, facts: &mut PodFacts) -> Result<(), LowerError> {
+fn take_affinity(
+    from: Option<&api::Affinity>,
+    namespace: &Text,
+    template: &mut PodTemplate,
+) -> Result<(), LowerError> {
     let Some(api::Affinity {
         node_affinity: _,
         pod_affinity,
@@ -156,15 +161,14 @@ fn take_affinity(from: Option<&api::Affinity>, facts: &mut PodFacts) -> Result<(
     else {
         return Ok(());
     };
-    let namespace = facts.namespace.clone();
     if let Some(api::PodAffinity {
         preferred_during_scheduling_ignored_during_execution: _,
         required_during_scheduling_ignored_during_execution: required,
     }) = pod_affinity
     {
-        facts.affinity = terms(
+        template.affinity = terms(
             "spec.affinity.podAffinity",
-            &namespace,
+            namespace,
             list(required.as_ref()),
         )?;
     }
@@ -174,7 +178,7 @@ fn take_affinity(from: Option<&api::Affinity>, facts: &mut PodFacts) -> Result<(
     }) = pod_anti_affinity
     {
         let path = "spec.affinity.podAntiAffinity";
-        facts.anti_affinity = terms(path, &namespace, list(required.as_ref()))?;
+        template.anti_affinity = terms(path, namespace, list(required.as_ref()))?;
     }
     Ok(())
 }

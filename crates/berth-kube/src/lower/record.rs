@@ -16,6 +16,7 @@ use k8s_openapi::api::core::v1 as api;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::gang::{GangMark, gang_mark};
+use super::intern::Interner;
 use super::{LowerError, list, node, optional, pod, text, unknown};
 use crate::quantity;
 
@@ -48,7 +49,7 @@ pub enum GpuAsk {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodRecord {
     pub facts: Arc<PodFacts>,
-    /// Its resource version, the lock of writes to it.
+    /// Its resource version, the lock of writes to it while it waits; empty once it has a node.
     pub version: Text,
     pub scheduler: Text,
     /// Where it runs.
@@ -119,9 +120,12 @@ impl PodRecord {
         let models = models.map_or("", String::as_str).split(',').map(str::trim);
         let created = metadata.creation_timestamp.as_ref();
         Ok(Self {
-            version: optional(metadata.resource_version.as_ref()),
+            version: match facts.node_name {
+                None => optional(metadata.resource_version.as_ref()),
+                Some(_) => Text::default(),
+            },
             scheduler: optional(spec.and_then(|spec| spec.scheduler_name.as_ref())),
-            node: facts.rules.node_name.clone(),
+            node: facts.node_name.clone(),
             nominated: name(status.and_then(|status| status.nominated_node_name.as_ref())),
             gates: gates.iter().map(|gate| text(&gate.name)).collect(),
             created: created.map_or(Time(0), |at| Time(at.0.as_millisecond())),
@@ -139,6 +143,25 @@ impl PodRecord {
             carries_machine: label("kubevirt.io").is_some_and(|kind| kind == "virt-launcher"),
             facts,
         })
+    }
+
+    /// Holds what other pods have alike together with them.
+    #[must_use]
+    pub fn sharing(mut self, interner: &mut Interner) -> Self {
+        let facts = Arc::make_mut(&mut self.facts);
+        interner.text(&mut facts.namespace);
+        interner.labels(&mut facts.labels);
+        interner.template(&mut facts.template);
+        if let Some(node) = &mut facts.node_name {
+            interner.text(node);
+        }
+        interner.text(&mut self.scheduler);
+        interner.text(&mut self.user);
+        let texts = [&mut self.node, &mut self.nominated, &mut self.queue];
+        for text in texts.into_iter().flatten() {
+            interner.text(text);
+        }
+        self
     }
 
     /// Its name with its namespace, unique among pods.
@@ -176,7 +199,7 @@ fn gpu_ask<'a>(
     facts: &PodFacts,
     annotation: impl Fn(&str) -> Option<&'a String>,
 ) -> Result<GpuAsk, LowerError> {
-    let whole = facts.requests.scalars.get(mark::GPU_RESOURCE);
+    let whole = facts.template.requests.scalars.get(mark::GPU_RESOURCE);
     if whole > 0 {
         return Ok(GpuAsk::Whole(u8::try_from(whole).unwrap_or(u8::MAX)));
     }

@@ -52,7 +52,8 @@ impl World {
     }
 
     fn standing(&self, pod: &str) -> &Standing {
-        &self.feed.pods()[&Text::from(format!("team/{pod}"))].standing
+        let pod = self.feed.pod_named(&format!("team/{pod}"));
+        &pod.expect("it is there").standing
     }
 
     fn node(&self, name: &str) -> NodeId {
@@ -85,7 +86,7 @@ impl World {
                 (account.used, account.quota.limit, queue.weight),
             )
         });
-        let pods = self.feed.pods().iter();
+        let pods = self.feed.pods();
         Summary {
             nodes: nodes
                 .map(|node| (node.name.to_string(), held(node)))
@@ -241,7 +242,7 @@ fn pods_that_come_before_everything_else_is_told_wait_for_it() {
     world.feed = Feed::new(Names([Text::from("berth")].into()));
     world.apply(pod_with("early", 1, in_queue("org")));
     world.apply(Change::Synced(Kind::Pod));
-    assert!(world.feed.pods().is_empty());
+    assert_eq!(world.feed.pods().len(), 0);
     world.apply(queue("org", None));
     for kind in Kind::ALL {
         world.apply(Change::Synced(kind));
@@ -460,7 +461,13 @@ fn of_gang_markers_that_disagree_the_first_counts_and_the_mark_says_so() {
         pod["metadata"]["annotations"]["pod-group-name"] = json!("theirs");
     };
     let world = World::of([pod_with("p", 1, marked)]);
-    let mark = world.feed.pods()[&Text::from("team/p")].record.gang.clone();
+    let mark = world
+        .feed
+        .pod_named("team/p")
+        .expect("it is there")
+        .record
+        .gang
+        .clone();
     let mark = mark.expect("it is in a gang");
     assert_eq!(
         (&*mark.key, mark.conflict),

@@ -13,7 +13,7 @@ fn pod(spec: &Value) -> api::Pod {
 
 fn requests(spec: &Value) -> Resources {
     let facts = lower::pod(&pod(spec)).expect("a pod that the API lets in");
-    facts.requests
+    facts.template.requests.clone()
 }
 
 fn container(name: &str, cpu: &str) -> Value {

@@ -95,7 +95,7 @@ fn pod(
 }
 
 fn gang(seen: &Seen, namespace: &str, name: &str) -> Result<Why, Failure> {
-    let marks = seen.feed.pods().values();
+    let marks = seen.feed.pods().map(|(_, pod)| pod);
     let keys = marks.filter_map(|pod| Some(&pod.record.gang.as_ref()?.key));
     let keys: BTreeSet<&Text> = keys.collect();
     let of_namespace = |key: &&&Text| key.split('/').next() == Some(namespace);

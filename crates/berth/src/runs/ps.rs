@@ -37,7 +37,7 @@ pub(crate) enum Which {
 /// The pods that this scheduler places or has placed, by name.
 pub(crate) fn list(seen: &Seen, schedulers: &[String], filter: &Filter) -> PodList {
     let reasons = reasons(seen);
-    let pods = seen.feed.pods().values();
+    let pods = seen.feed.pods().map(|(_, pod)| pod);
     let ours = pods.filter(|pod| schedulers.iter().any(|one| **one == *pod.record.scheduler));
     let rows = ours.map(|pod| row(seen, pod, &reasons));
     let is_wanted = |row: &PodRow| {
@@ -127,7 +127,7 @@ fn row(seen: &Seen, pod: &PodState, reasons: &BTreeMap<PodId, &'static str>) -> 
 
 fn asks(pod: &PodState) -> String {
     match pod.record.gpu {
-        GpuAsk::None => format!("{} CPU", pod.record.facts.requests.cpu),
+        GpuAsk::None => format!("{} CPU", pod.record.facts.template.requests.cpu),
         GpuAsk::Whole(1) => "1 GPU".to_owned(),
         GpuAsk::Whole(n) => format!("{n} GPUs"),
         GpuAsk::Share { compute, memory } if memory.is_zero() => format!("{compute} GPU"),

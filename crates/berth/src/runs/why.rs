@@ -37,7 +37,7 @@ pub(crate) fn pod(seen: &Seen, told: &ToldPod) -> Option<Why> {
         let message = format!("the pod can't be read, so it is left out: {why}.");
         return Some(Why::new(subject, State::Waiting, "Misconfigured", message));
     }
-    let state = seen.feed.pods().get(&told.key)?;
+    let state = seen.feed.pod_named(&told.key)?;
     let mut why = match &state.standing {
         Standing::In(id) | Standing::Assumed(id, _) => in_the_index(seen, subject, *id)?,
         Standing::Resting { .. } | Standing::Leaving | Standing::Apart(_) => {

@@ -68,7 +68,9 @@ fn run(field: &Field<'_>) -> anyhow::Result<f64> {
         })
     };
     // Queues that may lend to each other what they do not use.
-    field.api.require(Verb::Post, QUEUES, &queue("site", json!({})))?;
+    field
+        .api
+        .require(Verb::Post, QUEUES, &queue("site", json!({})))?;
     for index in 0..N_QUEUES {
         let nominal = (N_GPUS / N_QUEUES).to_string();
         let spec = json!({

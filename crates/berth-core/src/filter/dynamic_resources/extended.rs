@@ -33,7 +33,7 @@ pub fn claim_key(pod: &PodFacts) -> ClaimKey {
 
 /// Whether the pod asks for a resource that a class stands for.
 pub(super) fn concerns(cluster: &Cluster, pod: &PodFacts) -> bool {
-    let mut asked = pod.requests.scalars.iter();
+    let mut asked = pod.template.requests.scalars.iter();
     asked.any(|(name, amount)| {
         amount != 0 && is_extended(name) && cluster.devices.resources.contains_key(name)
     })
@@ -52,7 +52,7 @@ pub(super) fn for_node<'a>(
     node: &NodeFacts,
 ) -> Option<BTreeMap<&'a Text, &'a Text>> {
     let mut by_devices = BTreeMap::new();
-    for (name, amount) in pod.requests.scalars.iter() {
+    for (name, amount) in pod.template.requests.scalars.iter() {
         if amount == 0 || !is_extended(name) {
             continue;
         }
@@ -78,6 +78,7 @@ pub(super) fn requests(pod: &PodFacts, by_devices: &BTreeMap<&Text, &Text>) -> V
     let mut requests = Vec::new();
     for (resource, class) in by_devices {
         let lasting: Vec<(usize, i64)> = pod
+            .template
             .containers
             .iter()
             .filter(|one| !one.is_short_lived)
@@ -87,7 +88,11 @@ pub(super) fn requests(pod: &PodFacts, by_devices: &BTreeMap<&Text, &Text>) -> V
                 Some((one.index, count))
             })
             .collect();
-        let short = pod.containers.iter().filter(|one| one.is_short_lived);
+        let short = pod
+            .template
+            .containers
+            .iter()
+            .filter(|one| one.is_short_lived);
         let extra = short.filter_map(|one| {
             let (count, place) = asked(one, resource)?;
             let later = lasting.iter().filter(|(index, _)| *index >= one.index);

@@ -3,11 +3,13 @@
 //! Invariant: labels are sorted by key and each key stands once. Semantics are those of
 //! `k8s.io/apimachinery/pkg/labels`: `NotIn` and `DoesNotExist` hold where the key is missing.
 
+use std::sync::Arc;
+
 use super::Text;
 
-/// The labels of one object.
+/// The labels of one object. A clone shares them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Labels(Box<[(Text, Text)]>);
+pub struct Labels(Arc<[(Text, Text)]>);
 
 impl Labels {
     /// Labels from pairs; of two with one key, the later counts.
@@ -21,7 +23,7 @@ impl Labels {
             }
             same
         });
-        Self(list.into_boxed_slice())
+        Self(list.into())
     }
 
     /// The value of `key`, if the object has it.
@@ -46,6 +48,24 @@ impl Labels {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Puts equal texts in place of its own, as `put` does; sharing with clones ends where there are
+    /// any.
+    pub fn for_each_text(&mut self, mut put: impl FnMut(&mut Text)) {
+        if self.is_empty() {
+            return;
+        }
+        for (key, value) in Arc::make_mut(&mut self.0) {
+            put(key);
+            put(value);
+        }
+    }
+
+    /// How many hold these very labels.
+    #[must_use]
+    pub fn holders(&self) -> usize {
+        Arc::strong_count(&self.0)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What the filters know of a pod.
 //!
-//! Invariant: [`NodeRules`] and a [`NodeFacts`](super::node::NodeFacts) decide every static filter
-//! by themselves, so an answer may be remembered by the two.
+//! Invariant: [`NodeRules`], the one node that a pod may be for, and a
+//! [`NodeFacts`](super::node::NodeFacts) decide every static filter by themselves, so an answer may be
+//! remembered by the three.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -17,8 +18,6 @@ use super::taint::Toleration;
 /// What a pod says about nodes by themselves, whatever runs there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct NodeRules {
-    /// The one node that it is for (`spec.nodeName`).
-    pub node_name: Option<Text>,
     /// Labels that the node must have (`spec.nodeSelector`).
     pub node_labels: Labels,
     /// The required node affinity.
@@ -109,22 +108,14 @@ pub struct SpreadConstraint {
     pub taints_policy: Inclusion,
 }
 
-/// A pod that waits or runs.
+/// What pods that are made from one template have in common, as far as filters care. Claims by a name
+/// of the pod's own make one of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct PodFacts {
-    pub namespace: Text,
-    pub name: Text,
-    pub uid: Text,
-    pub labels: Labels,
-    pub priority: i32,
-    /// Whether it is being deleted.
-    pub is_terminating: bool,
+pub struct PodTemplate {
     /// What it asks for as a pod to be placed: containers, init containers, native sidecars,
     /// overhead and pod-level resources taken together.
     pub requests: Resources,
-    /// What it counts for once it runs, where an in-place resize makes that differ.
-    pub resized: Option<Box<Resources>>,
-    pub rules: Arc<NodeRules>,
+    pub rules: NodeRules,
     pub host_ports: Box<[HostPort]>,
     pub affinity: Box<[AffinityTerm]>,
     pub anti_affinity: Box<[AffinityTerm]>,
@@ -135,6 +126,23 @@ pub struct PodFacts {
     pub device_claims: Box<[PodClaim]>,
     /// Containers that ask for extended resources, init containers first.
     pub containers: Box<[ContainerAsk]>,
+}
+
+/// A pod that waits or runs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct PodFacts {
+    pub namespace: Text,
+    pub name: Text,
+    pub uid: Text,
+    pub labels: Labels,
+    pub priority: i32,
+    /// Whether it is being deleted.
+    pub is_terminating: bool,
+    /// The one node that it is for (`spec.nodeName`).
+    pub node_name: Option<Text>,
+    /// What it counts for once it runs, where an in-place resize makes that differ.
+    pub resized: Option<Box<Resources>>,
+    pub template: Arc<PodTemplate>,
 }
 
 impl PodFacts {
@@ -148,29 +156,24 @@ impl PodFacts {
             // Groups of waiting pods are told apart by priority in any case.
             priority: _,
             is_terminating: _,
-            requests,
+            node_name,
             // Of pods that run.
             resized: _,
-            rules,
-            host_ports,
-            affinity,
-            anti_affinity,
-            spread,
-            volumes,
-            device_claims,
-            containers,
+            template,
         } = self;
-        (namespace, labels, requests, rules, host_ports).hash(hasher);
-        (affinity, anti_affinity, spread).hash(hasher);
-        (volumes, device_claims, containers).hash(hasher);
+        (namespace, labels, node_name, template).hash(hasher);
     }
 
     /// The claims of volumes that it uses, in its order.
     pub fn volume_claims(&self) -> impl Iterator<Item = ClaimKey> {
-        let names = self.volumes.iter().filter_map(|volume| match volume {
-            PodVolume::Claim { name } | PodVolume::Ephemeral { claim_name: name } => Some(name),
-            PodVolume::Disk(_) => None,
-        });
+        let names = self
+            .template
+            .volumes
+            .iter()
+            .filter_map(|volume| match volume {
+                PodVolume::Claim { name } | PodVolume::Ephemeral { claim_name: name } => Some(name),
+                PodVolume::Disk(_) => None,
+            });
         names.map(|name| ClaimKey {
             namespace: self.namespace.clone(),
             name: name.clone(),
@@ -179,10 +182,14 @@ impl PodFacts {
 
     /// The device claims that it uses by name and that exist or are about to.
     pub fn device_claim_keys(&self) -> impl Iterator<Item = ClaimKey> {
-        let names = self.device_claims.iter().filter_map(|claim| match claim {
-            PodClaim::Named(name) | PodClaim::Made(name) => Some(name),
-            PodClaim::Pending(_) => None,
-        });
+        let names = self
+            .template
+            .device_claims
+            .iter()
+            .filter_map(|claim| match claim {
+                PodClaim::Named(name) | PodClaim::Made(name) => Some(name),
+                PodClaim::Pending(_) => None,
+            });
         names.map(|name| ClaimKey {
             namespace: self.namespace.clone(),
             name: name.clone(),
@@ -192,6 +199,6 @@ impl PodFacts {
     /// What it counts for on the node where it runs.
     #[must_use]
     pub fn held(&self) -> &Resources {
-        self.resized.as_deref().unwrap_or(&self.requests)
+        self.resized.as_deref().unwrap_or(&self.template.requests)
     }
 }

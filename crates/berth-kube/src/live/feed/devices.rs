@@ -164,7 +164,7 @@ impl DeviceObjects {
     /// What the claims of a pod get, as the index has it decided, in the words of the API.
     pub(super) fn orders(&self, index: &Snapshot, pod: &PodFacts) -> Vec<ClaimOrder> {
         let devices = &index.facts().devices;
-        let extended = (!pod.containers.is_empty()).then(|| extended::claim_key(pod));
+        let extended = (!pod.template.containers.is_empty()).then(|| extended::claim_key(pod));
         let keys = pod.device_claim_keys().chain(extended);
         let claims = keys.filter_map(|key| devices.claims().get(&key));
         let order = |claim: &DeviceClaim| {

@@ -57,11 +57,11 @@ impl Feed {
     }
 
     fn add_pod(&mut self, draft: &mut Draft, key: &Text, record: PodRecord, now: Time) {
-        let state = PodState {
+        let state = Box::new(PodState {
             record,
             standing: Standing::Apart(Apart::NotOurs),
             failures: 0,
-        };
+        });
         self.pods.insert(key.clone(), state);
         self.enter(draft, key, now);
     }
@@ -313,7 +313,7 @@ impl Feed {
 
 /// What a pod asks for, as the core counts it. What is beyond all bounds fits nowhere, and says so.
 fn request(draft: &Draft, record: &PodRecord) -> Request {
-    let asked = &record.facts.requests;
+    let asked = &record.facts.template.requests;
     let gpu = match record.gpu {
         GpuAsk::None => GpuRequest::None,
         GpuAsk::Whole(count) => GpuRequest::Whole { count },

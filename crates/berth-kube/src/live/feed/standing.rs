@@ -94,6 +94,6 @@ impl Feed {
                 .as_ref()
                 .is_some_and(|mark| mark.key == *key)
         };
-        self.pods.iter().filter(move |(_, pod)| is_member(pod))
+        self.pods().filter(move |(_, pod)| is_member(pod))
     }
 }
