@@ -37,7 +37,7 @@ pub use cluster::{Objects, cluster};
 pub use device::{class_resources, class_selectors, slice};
 pub use device_claim::device_claim;
 pub use expression::{Evaluator, in_use as expressions_in_use};
-pub use gang::{GangMark, PODGROUP, gang_key};
+pub use gang::{GangMark, GroupDialect, GroupObject, POD_GROUPS, group_objects};
 pub use intern::Interner;
 pub use node::{node, node_drivers};
 pub use pod::pod;

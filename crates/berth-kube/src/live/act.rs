@@ -6,6 +6,7 @@
 
 pub mod claims;
 pub mod grants;
+mod queues;
 mod request;
 pub mod volumes;
 
@@ -27,6 +28,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::change::{Change, Outcome};
+use super::queue_status::Said;
 use claims::ClaimOrder;
 use grants::{Desk, Record};
 pub use request::MANAGER;
@@ -100,6 +102,8 @@ pub enum Order {
         reason: String,
         message: String,
     },
+    /// A queue is told how it stands.
+    TellQueue { queue: Text, said: Said },
 }
 
 /// The right to write. Once lost it does not come back.
@@ -292,6 +296,10 @@ async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<C
         } => {
             let condition = condition("PodScheduled", "False", &reason, &message);
             tell(client, &pod, &version, condition, fence).await;
+            None
+        }
+        Order::TellQueue { queue, said } => {
+            queues::tell(client, &queue, said, fence).await;
             None
         }
     }

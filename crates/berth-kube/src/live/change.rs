@@ -10,7 +10,7 @@ use berth_core::filter::facts::storage::{
 };
 use k8s_openapi::api::resource::v1 as resource;
 
-use crate::lower::{NodeRecord, PodRecord, QueueRecord};
+use crate::lower::{GroupDialect, NodeRecord, PodRecord, QueueRecord};
 
 /// The kinds of objects that are watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,13 +30,13 @@ pub enum Kind {
     DeviceTaintRule,
     Queue,
     GpuGrant,
-    PodGroup,
+    PodGroup(GroupDialect),
     Pod,
 }
 
 impl Kind {
     /// Every kind; pods come last, since all others say what they need.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Namespace,
         Self::Node,
         Self::CsiNode,
@@ -52,16 +52,17 @@ impl Kind {
         Self::DeviceTaintRule,
         Self::Queue,
         Self::GpuGrant,
-        Self::PodGroup,
+        Self::PodGroup(GroupDialect::Core),
+        Self::PodGroup(GroupDialect::Plugins),
+        Self::PodGroup(GroupDialect::Volcano),
+        Self::PodGroup(GroupDialect::Kai),
         Self::Pod,
     ];
 }
 
 /// How large a gang has to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GangRecord {
-    /// As in [`GangMark::key`](crate::lower::GangMark::key).
-    pub key: Text,
     pub members_min: u32,
 }
 
@@ -115,7 +116,8 @@ pub enum Refuser {
 /// A change.
 #[derive(Debug)]
 pub enum Change {
-    /// An object is new or different. Keys are `namespace/name`, or `name`.
+    /// An object is new or different. Keys are `namespace/name`, or `name`; those of pod groups are
+    /// [gangs'](crate::lower::GangMark::key).
     Set(Text, Object),
     /// An object has gone.
     Gone(Kind, Text),

@@ -26,6 +26,7 @@ use super::change::Change;
 use super::clock::Clock;
 use super::feed::{Feed, PodState, Standing};
 use super::leaving::Leaving;
+use super::queue_status::QueueTeller;
 use super::tell::{Teller, Waiting};
 
 /// Changes that are taken in before the next cycle; more wait for the one after.
@@ -43,6 +44,7 @@ pub struct Live {
     /// Pods that were evicted in the last step, to be taken out of the index.
     dismissed: Vec<Text>,
     teller: Teller,
+    queue_teller: QueueTeller,
     /// How often the right to write has passed from one scheduler to another.
     epoch: i64,
     /// Whether nobody has decided yet about what is there.
@@ -78,6 +80,7 @@ impl Live {
             leaving: Leaving::default(),
             dismissed: Vec::new(),
             teller: Teller::default(),
+            queue_teller: QueueTeller::default(),
             epoch: 0,
             is_new: false,
             counts: Counts::default(),
@@ -292,6 +295,9 @@ impl Cluster for Live {
             return;
         }
         for order in self.teller.orders(&self.feed, index, waiting, now) {
+            self.send(order);
+        }
+        for order in self.queue_teller.orders(&self.feed, index, now) {
             self.send(order);
         }
     }

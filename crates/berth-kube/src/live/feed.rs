@@ -317,7 +317,7 @@ impl Feed {
             }
             Object::Queue(record) => self.set_queue(draft, record, now),
             Object::GpuGrant(grants) => self.set_grants(key, grants),
-            Object::PodGroup(record) => self.set_gang_size(draft, record, now),
+            Object::PodGroup(record) => self.set_gang_size(draft, key, record, now),
             Object::Pod(record) => self.set_pod(draft, key, *record, now),
             other => {
                 let before = self.devices.node_of(key);
@@ -345,7 +345,7 @@ impl Feed {
             Kind::CsiNode => draft.facts_mut().set_drivers(key, None),
             Kind::Queue => self.remove_queue(draft, key, now),
             Kind::GpuGrant => self.set_grants(key, Vec::new()),
-            Kind::PodGroup => {
+            Kind::PodGroup(_) => {
                 self.gang_sizes.remove(key);
             }
             Kind::Pod => self.remove_pod(draft, key, now),

@@ -22,6 +22,7 @@ use super::change::Kind;
 use super::clock::Clock;
 use super::feed::{Feed, Names};
 use super::watch;
+use crate::lower::{GroupDialect, POD_GROUPS};
 
 /// A cluster as it was when everything had been told.
 #[derive(Debug)]
@@ -143,7 +144,10 @@ pub const fn resource(kind: Kind) -> (&'static str, &'static str) {
         Kind::DeviceTaintRule => ("resource.k8s.io", "devicetaintrules"),
         Kind::Queue => ("berth.dev", "queues"),
         Kind::GpuGrant => ("berth.dev", "gpugrants"),
-        Kind::PodGroup => ("scheduling.k8s.io", "podgroups"),
+        Kind::PodGroup(GroupDialect::Core) => ("scheduling.k8s.io", POD_GROUPS),
+        Kind::PodGroup(GroupDialect::Plugins) => ("scheduling.x-k8s.io", POD_GROUPS),
+        Kind::PodGroup(GroupDialect::Volcano) => ("scheduling.volcano.sh", POD_GROUPS),
+        Kind::PodGroup(GroupDialect::Kai) => ("scheduling.run.ai", POD_GROUPS),
         Kind::Pod => ("", "pods"),
     }
 }

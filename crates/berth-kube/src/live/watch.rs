@@ -12,8 +12,8 @@ use berth_api::{GpuGrant, Queue};
 use berth_core::filter::facts::Text;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use k8s_openapi::api::scheduling::v1beta1::PodGroup;
 use k8s_openapi::api::{core::v1 as api, resource::v1 as resource, storage::v1 as storage};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Resource};
@@ -23,18 +23,11 @@ use tokio::task::JoinSet;
 
 use super::change::{Change, GangRecord, Kind, Object};
 use crate::lower::{
-    self, Interner, LowerError, NodeRecord, PODGROUP, PodRecord, QueueRecord, gang_key,
+    self, GroupObject, Interner, LowerError, NodeRecord, POD_GROUPS, PodRecord, QueueRecord,
 };
 
 /// Changes that wait for the index: enough for a burst, and little memory while the index is behind.
 pub const CHANGES_MAX: usize = 8_192;
-
-/// What is known of an API group before it is watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Served {
-    Yes,
-    No,
-}
 
 /// Follows every kind that the scheduler has to know, for as long as `tasks` is kept.
 ///
@@ -74,6 +67,22 @@ pub async fn follow_all(
 /// Ended pods hold nothing; the server leaves them out, and tells it when a pod ends.
 fn unfinished() -> watcher::Config {
     watcher::Config::default().fields("status.phase!=Succeeded,status.phase!=Failed")
+}
+
+/// Whether the API server has a resource of this plural in an API group and version.
+///
+/// # Errors
+/// If it can't be asked.
+pub(super) async fn serves(
+    client: &Client,
+    group: &str,
+    plural: &str,
+) -> Result<bool, kube::Error> {
+    match client.list_api_group_resources(group).await {
+        Ok(list) => Ok(list.resources.iter().any(|one| one.name == plural)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 struct Follow<'a> {
@@ -123,40 +132,42 @@ impl Follow<'_> {
 
     /// Queues and gangs, as far as the cluster knows such kinds.
     async fn groups(&mut self) -> Result<(), kube::Error> {
-        if self.serves("berth.dev/v1alpha1", "queues").await? == Served::Yes {
+        if serves(self.client, "berth.dev/v1alpha1", "queues").await? {
             self.cluster::<Queue>(Kind::Queue, |one| Ok(Object::Queue(QueueRecord::new(one)?)));
         } else {
             tracing::warn!("this cluster has no Queue resource; run `berth crd install`");
             self.nothing(Kind::Queue);
         }
-        if self.serves("berth.dev/v1alpha1", "gpugrants").await? == Served::Yes {
+        if serves(self.client, "berth.dev/v1alpha1", "gpugrants").await? {
             self.cluster::<GpuGrant>(Kind::GpuGrant, |one| {
                 Ok(Object::GpuGrant(one.spec.grants.clone()))
             });
         } else {
             self.nothing(Kind::GpuGrant);
         }
-        if self
-            .serves("scheduling.k8s.io/v1beta1", "podgroups")
-            .await?
-            == Served::Yes
-        {
-            self.cluster::<PodGroup>(Kind::PodGroup, pod_group);
-        } else {
-            self.nothing(Kind::PodGroup);
+        for group in lower::group_objects() {
+            let (name, version) = group.api;
+            if serves(self.client, &format!("{name}/{version}"), POD_GROUPS).await? {
+                self.pod_groups(group);
+            } else {
+                self.nothing(Kind::PodGroup(group.dialect));
+            }
         }
         Ok(())
     }
 
-    async fn serves(&self, group: &str, plural: &str) -> Result<Served, kube::Error> {
-        match self.client.list_api_group_resources(group).await {
-            Ok(list) => {
-                let found = list.resources.iter().any(|one| one.name == plural);
-                Ok(if found { Served::Yes } else { Served::No })
-            }
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Served::No),
-            Err(error) => Err(error),
-        }
+    fn pod_groups(&mut self, group: GroupObject) {
+        let (name, version) = group.api;
+        let named = GroupVersionKind::gvk(name, version, "PodGroup");
+        let resource = ApiResource::from_gvk_with_plural(&named, POD_GROUPS);
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        let lower = move |one: &DynamicObject| {
+            let members_min = group.members_min(one)?;
+            Ok(Object::PodGroup(GangRecord { members_min }))
+        };
+        let config = watcher::Config::default();
+        let kind = Kind::PodGroup(group.dialect);
+        self.keyed(kind, api, &config, move |one| group.gang(one), lower);
     }
 
     /// Tells, beside everything else, that there is nothing of a kind: whoever calls may be the one who
@@ -180,24 +191,42 @@ impl Follow<'_> {
     fn kind<K, L>(&mut self, kind: Kind, api: Api<K>, config: &watcher::Config, lower: L)
     where
         K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
-        K::DynamicType: Default + Eq + Hash + Clone,
+        K::DynamicType: Eq + Hash + Clone,
+        L: FnMut(&K) -> Result<Object, LowerError> + Send + 'static,
+    {
+        self.keyed(kind, api, config, name_of, lower);
+    }
+
+    fn keyed<K, N, L>(
+        &mut self,
+        kind: Kind,
+        api: Api<K>,
+        config: &watcher::Config,
+        key: N,
+        lower: L,
+    ) where
+        K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+        K::DynamicType: Eq + Hash + Clone,
+        N: Fn(&K) -> Text + Send + 'static,
         L: FnMut(&K) -> Result<Object, LowerError> + Send + 'static,
     {
         let config = config.clone().streaming_lists();
         let stream = watcher::watcher(api, config).default_backoff().boxed();
         self.tasks
-            .spawn(follow(kind, stream, lower, self.changes.clone()));
+            .spawn(follow(kind, stream, key, lower, self.changes.clone()));
     }
 }
 
 /// Sends what a watch says, until nobody listens any more.
-async fn follow<K, L>(
+async fn follow<K, N, L>(
     kind: Kind,
     mut stream: BoxStream<'static, watcher::Result<Event<K>>>,
+    key: N,
     mut lower: L,
     changes: Sender<Change>,
 ) where
     K: Resource,
+    N: Fn(&K) -> Text,
     L: FnMut(&K) -> Result<Object, LowerError>,
 {
     let mut known: BTreeSet<Text> = BTreeSet::new();
@@ -246,25 +275,14 @@ fn set(kind: Kind, key: Text, lowered: Result<Object, LowerError>) -> Change {
     }
 }
 
-fn key<K: Resource>(one: &K) -> Text {
+/// `namespace/name`, or `name`.
+fn name_of<K: Resource>(one: &K) -> Text {
     let meta = one.meta();
     let name = meta.name.as_deref().unwrap_or_default();
     match &meta.namespace {
         Some(namespace) => Text::from(format!("{namespace}/{name}")),
         None => Text::from(name),
     }
-}
-
-fn pod_group(from: &PodGroup) -> Result<Object, LowerError> {
-    let meta = &from.metadata;
-    let namespace = meta.namespace.as_deref().unwrap_or_default();
-    let name = meta.name.as_deref().unwrap_or_default();
-    let gang = from.spec.scheduling_policy.gang.as_ref();
-    let members_min = gang.map_or(1, |gang| u32::try_from(gang.min_count).unwrap_or(1));
-    Ok(Object::PodGroup(GangRecord {
-        key: gang_key(namespace, PODGROUP, name),
-        members_min,
-    }))
 }
 
 /// A copy without the fields that only the server needs.

@@ -6,6 +6,7 @@
 use berth_api::mark;
 use berth_core::filter::facts::Text;
 use k8s_openapi::api::core::v1 as api;
+use kube::core::DynamicObject;
 
 use super::{LowerError, text, unknown};
 
@@ -27,6 +28,28 @@ type Said<'a> = (&'a str, Option<&'a str>);
 struct Dialect {
     name: &'static str,
     read: fn(&api::Pod) -> Option<Said<'_>>,
+    /// The object that says how large the gang is, where there is one.
+    group: Option<GroupObject>,
+}
+
+/// Whose objects say how large gangs are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GroupDialect {
+    Core,
+    Plugins,
+    Volcano,
+    Kai,
+}
+
+/// A kind of objects that say how large gangs are.
+#[derive(Debug, Clone, Copy)]
+pub struct GroupObject {
+    pub dialect: GroupDialect,
+    /// API group and version.
+    pub api: (&'static str, &'static str),
+    /// Where it gives the number of members that start together, as a JSON pointer. Without a number
+    /// there, members start one by one.
+    size: &'static str,
 }
 
 /// Every dialect; the first that says something counts.
@@ -37,6 +60,11 @@ const DIALECTS: &[Dialect] = &[
             let group = pod.spec.as_ref()?.scheduling_group.as_ref()?;
             Some((group.pod_group_name.as_deref()?, None))
         },
+        group: Some(GroupObject {
+            dialect: GroupDialect::Core,
+            api: ("scheduling.k8s.io", "v1beta1"),
+            size: "/spec/schedulingPolicy/gang/minCount",
+        }),
     },
     Dialect {
         name: "berth",
@@ -46,6 +74,7 @@ const DIALECTS: &[Dialect] = &[
                 annotation(pod, mark::GANG_MEMBERS_MIN),
             ))
         },
+        group: None,
     },
     Dialect {
         name: "kueue",
@@ -53,10 +82,16 @@ const DIALECTS: &[Dialect] = &[
             let size = annotation(pod, "kueue.x-k8s.io/pod-group-total-count");
             Some((label(pod, "kueue.x-k8s.io/pod-group-name")?, size))
         },
+        group: None,
     },
     Dialect {
         name: "scheduler-plugins",
         read: |pod| Some((label(pod, "scheduling.x-k8s.io/pod-group")?, None)),
+        group: Some(GroupObject {
+            dialect: GroupDialect::Plugins,
+            api: ("scheduling.x-k8s.io", "v1alpha1"),
+            size: "/spec/minMember",
+        }),
     },
     Dialect {
         name: "volcano",
@@ -67,19 +102,62 @@ const DIALECTS: &[Dialect] = &[
                 None,
             ))
         },
+        group: Some(GroupObject {
+            dialect: GroupDialect::Volcano,
+            api: ("scheduling.volcano.sh", "v1beta1"),
+            size: "/spec/minMember",
+        }),
     },
     Dialect {
         name: "kai",
         read: |pod| Some((annotation(pod, "pod-group-name")?, None)),
+        group: Some(GroupObject {
+            dialect: GroupDialect::Kai,
+            api: ("scheduling.run.ai", "v2alpha2"),
+            size: "/spec/minMember",
+        }),
     },
 ];
 
 /// The dialect of core pod groups.
-pub const PODGROUP: &str = "podgroup";
+const PODGROUP: &str = "podgroup";
+
+/// The plural of every kind that says how large gangs are.
+pub const POD_GROUPS: &str = "podgroups";
+
+/// Every kind of objects that say how large gangs are.
+pub fn group_objects() -> impl Iterator<Item = GroupObject> {
+    DIALECTS.iter().filter_map(|dialect| dialect.group)
+}
+
+impl GroupObject {
+    /// The key of the gang that an object is about.
+    #[must_use]
+    pub fn gang(self, object: &DynamicObject) -> Text {
+        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+        let name = object.metadata.name.as_deref().unwrap_or_default();
+        let mut dialects = DIALECTS.iter();
+        let dialect =
+            dialects.find(|one| one.group.is_some_and(|group| group.dialect == self.dialect));
+        gang_key(namespace, dialect.map_or("", |one| one.name), name)
+    }
+
+    /// How many members of its gang start together.
+    ///
+    /// # Errors
+    /// If it is no number above zero.
+    pub fn members_min(self, object: &DynamicObject) -> Result<u32, LowerError> {
+        let Some(size) = object.data.pointer(self.size) else {
+            return Ok(1);
+        };
+        let read = size.as_u64().and_then(|size| u32::try_from(size).ok());
+        let read = read.filter(|&size| size > 0);
+        read.ok_or_else(|| unknown("size of gang", &size.to_string(), "a number above zero"))
+    }
+}
 
 /// The key of a gang.
-#[must_use]
-pub fn gang_key(namespace: &str, dialect: &str, name: &str) -> Text {
+fn gang_key(namespace: &str, dialect: &str, name: &str) -> Text {
     text(&format!("{namespace}/{dialect}/{name}"))
 }
 

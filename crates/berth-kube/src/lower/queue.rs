@@ -22,6 +22,8 @@ pub enum QueueResource {
 pub struct QueueRecord {
     pub name: Text,
     pub parent: Option<Text>,
+    /// Of its spec, as the API server counts.
+    pub generation: i64,
     pub weight: u32,
     pub quotas: Vec<(QueueResource, Quota)>,
 }
@@ -36,6 +38,7 @@ impl QueueRecord {
         Ok(Self {
             name: name(&from.metadata)?,
             parent: from.spec.parent.as_deref().map(text),
+            generation: from.metadata.generation.unwrap_or(0),
             weight: from.spec.weight.unwrap_or(1).min(10_000),
             quotas: quotas.collect::<Result<_, _>>()?,
         })

@@ -28,6 +28,10 @@ pub(super) const CASES: &[Case] = &[
         run: kueue,
     },
     Case {
+        name: "a gang by the group of another scheduler starts as a whole",
+        run: volcano,
+    },
+    Case {
         name: "members of a plain group start one by one",
         run: basic_group,
     },
@@ -109,6 +113,56 @@ fn kueue(cx: &mut Cx<'_>) -> anyhow::Result<()> {
     })?;
     cx.pod(&with(pod("member-last", 1), &marks))?;
     cx.until("all six bound", |seen| seen.n_bound("member") == 6)
+}
+
+const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+fn volcano(cx: &mut Cx<'_>) -> anyhow::Result<()> {
+    cx.make_global(
+        CRDS,
+        &json!({
+            "metadata": {"name": "podgroups.scheduling.volcano.sh"},
+            "spec": {
+                "group": "scheduling.volcano.sh",
+                "scope": "Namespaced",
+                "names": {"kind": "PodGroup", "plural": "podgroups", "singular": "podgroup"},
+                "versions": [{
+                    "name": "v1beta1",
+                    "served": true,
+                    "storage": true,
+                    "schema": {"openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": true,
+                    }},
+                }],
+            },
+        }),
+    )?;
+    let groups = cx.path("scheduling.volcano.sh/v1beta1:podgroups");
+    cx.until_api("the kind served", &groups, |list| list["items"].is_array())?;
+    // Kinds are looked for at the start.
+    cx.world.schedulers.clear();
+    cx.one_scheduler()?;
+    let marks = json!({"metadata": {"annotations": {"scheduling.k8s.io/group-name": "team"}}});
+    cx.pods(&pods("member", 3, 1, &marks))?;
+    cx.until("members Misconfigured", |seen| {
+        seen.n_waiting("member", "Misconfigured") == 3
+    })?;
+    let group = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "team"},
+        "spec": {"minMember": 4},
+    });
+    cx.make("scheduling.volcano.sh/v1beta1:podgroups", &group)?;
+    cx.settle()?;
+    cx.expect("three of four members waiting", |seen| {
+        seen.n_bound("member") == 0
+    })?;
+    cx.pod(&with(pod("member-last", 1), &marks))?;
+    cx.until("all four bound", |seen| seen.n_bound("member") == 4)?;
+    cx.world.schedulers.clear();
+    Ok(())
 }
 
 fn basic_group(cx: &mut Cx<'_>) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! Queues: limits, trees, and queues that come and go.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::case::{Case, Cx};
 use super::object::{QUEUES, in_queue, pods, queue};
@@ -30,6 +30,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "a queue that is deleted while in use keeps what runs and takes nothing new",
         run: deleted_in_use,
+    },
+    Case {
+        name: "a queue's status says whether its work is scheduled, what it holds and what waits",
+        run: status,
     },
 ];
 
@@ -122,5 +126,33 @@ fn deleted_in_use(cx: &mut Cx<'_>) -> anyhow::Result<()> {
     cx.world.api.require(Verb::Post, QUEUES, &again)?;
     cx.until("one more under the limit of the queue made anew", |seen| {
         seen.n_bound("new") == 1 && seen.n_waiting("new", "QueueLimit") == 2
+    })
+}
+
+fn status(cx: &mut Cx<'_>) -> anyhow::Result<()> {
+    let (top, below) = (cx.unique("told-top"), cx.unique("told-below"));
+    let path = |name: &str| format!("{QUEUES}/{name}");
+    let says = |seen: &Value, ready: &str, reason: &str, held: &str, pending: u64| {
+        let status = &seen["status"];
+        let condition = &status["conditions"][0];
+        condition["status"] == ready
+            && condition["reason"] == reason
+            && status["gpusHeld"] == held
+            && status["pending"] == pending
+    };
+    cx.make_global(QUEUES, &queue(&below, Some(&top), Some(3)))?;
+    cx.until_api(
+        "a queue without its parent told so",
+        &path(&below),
+        |seen| says(seen, "False", "ParentMissing", "0", 0),
+    )?;
+    cx.make_global(QUEUES, &queue(&top, None, None))?;
+    cx.pods(&pods("held", 5, 1, &in_queue(&below)))?;
+    cx.until_api("what the queue holds", &path(&below), |seen| {
+        says(seen, "True", "Scheduled", "3", 2)
+    })?;
+    // What is below counts, and what waits there does not.
+    cx.until_api("what the queue above holds", &path(&top), |seen| {
+        says(seen, "True", "Scheduled", "3", 0)
     })
 }

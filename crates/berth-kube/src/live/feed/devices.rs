@@ -140,7 +140,7 @@ impl DeviceObjects {
             | Kind::CsiNode
             | Kind::Queue
             | Kind::GpuGrant
-            | Kind::PodGroup
+            | Kind::PodGroup(_)
             | Kind::Pod => unreachable!("the feed itself takes these"),
         }
     }

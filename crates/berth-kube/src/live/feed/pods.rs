@@ -17,6 +17,7 @@ use berth_core::sched::decisions::Decisions;
 use berth_core::sched::fit;
 use berth_core::time::Time;
 
+use super::gangs::ANY_GROUP;
 use super::{Apart, Feed, PodState, Standing};
 use crate::live::change::Kind;
 use crate::lower::{GpuAsk, PodRecord};
@@ -122,7 +123,7 @@ impl Feed {
             Err(apart) => {
                 match &apart {
                     Apart::QueueMissing(name) => self.wait_for(Kind::Queue, name, key),
-                    Apart::GangUnknown(name) => self.wait_for(Kind::PodGroup, name, key),
+                    Apart::GangUnknown(name) => self.wait_for(ANY_GROUP, name, key),
                     Apart::NodeUnknown(name) => self.wait_for(Kind::Node, name, key),
                     Apart::ClaimMissing(name) => self.wait_for(Kind::ResourceClaim, name, key),
                     Apart::NotOurs => {
@@ -188,7 +189,7 @@ impl Feed {
         }
         let spec = match self.spec(draft, key, &known) {
             Err(Apart::GangUnknown(name)) => {
-                self.wait_for(Kind::PodGroup, &name, key);
+                self.wait_for(ANY_GROUP, &name, key);
                 known.gang = None;
                 self.spec(draft, key, &known)
             }

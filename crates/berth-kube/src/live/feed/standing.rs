@@ -65,6 +65,13 @@ impl Feed {
         Some(QueueStanding::Unreadable(why))
     }
 
+    /// Which spec of the queue of this name is in the index; zero if there is none.
+    #[must_use]
+    pub fn queue_generation(&self, name: &Text) -> i64 {
+        let found = self.queues.get(name);
+        found.map_or(0, |(record, _)| record.generation)
+    }
+
     /// The queue above the one of this name.
     #[must_use]
     pub fn queue_parent(&self, name: &Text) -> Option<&Text> {
