@@ -7,6 +7,8 @@
 //!   `complete=Kind,Kind` adds kinds of which there is none;
 //! - `file path=HOST/args/kubelet` is a file of a host;
 //! - `settings` holds thresholds as YAML; `now=TIME` on any block sets when the dump was taken.
+//!
+//! A gap is a fault of the page, but for an `expect` block with `gaps=shown`.
 
 use berth_audit::dump::Dump;
 use berth_audit::dump::coverage::Extent;
@@ -39,6 +41,15 @@ pub(crate) struct Case {
     pub(crate) settings: Settings,
     /// When the dump was taken, where the page says so.
     pub(crate) now: Option<Time>,
+    /// `key=value` of its `expect` block.
+    asked: Vec<(String, String)>,
+}
+
+impl Case {
+    /// True where the `expect` block has `key=value`.
+    pub(crate) fn asks(&self, key: &str, value: &str) -> bool {
+        self.asked.iter().any(|(k, v)| k == key && v == value)
+    }
 }
 
 /// Runs a page of one rule; returns the page with true expectations, and what is wrong with it
@@ -90,18 +101,18 @@ pub(crate) fn rewrite(
         let text: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         let mut words = info.split_whitespace();
         let kind = words.next().unwrap_or_default().to_owned();
+        let attributes = words.filter_map(|word| word.split_once('='));
+        let attributes: Vec<(String, String)> = attributes
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
         if kind == "expect" {
-            let case = read(&std::mem::take(&mut blocks), &mut problems);
+            let case = read(&std::mem::take(&mut blocks), attributes, &mut problems);
             written += &shown(&section, &case);
         } else {
             written += &text
                 .iter()
                 .map(|line| format!("{line}\n"))
                 .collect::<String>();
-            let attributes = words.filter_map(|word| word.split_once('='));
-            let attributes = attributes
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .collect();
             blocks.push(Block {
                 kind,
                 attributes,
@@ -126,7 +137,7 @@ fn unfit(section: &str, shown: &str) -> Option<&'static str> {
 }
 
 /// Reads the blocks of one case.
-fn read(blocks: &[Block], problems: &mut Vec<String>) -> Case {
+fn read(blocks: &[Block], asked: Vec<(String, String)>, problems: &mut Vec<String>) -> Case {
     let mut reader = Reader::new();
     let mut settings = Settings::default();
     let mut now = None;
@@ -176,17 +187,17 @@ fn read(blocks: &[Block], problems: &mut Vec<String>) -> Case {
     for (kind, extent) in claims {
         dump.coverage.claim(kind, extent, "the test");
     }
-    problems.extend(
-        dump.coverage
-            .gaps()
-            .iter()
-            .map(|gap| format!("unreadable {}: {}", gap.what, gap.why)),
-    );
-    Case {
+    let case = Case {
         dump,
         settings,
         now,
+        asked,
+    };
+    if !case.asks("gaps", "shown") {
+        let gaps = case.dump.coverage.gaps().iter();
+        problems.extend(gaps.map(|gap| format!("unreadable {}: {}", gap.what, gap.why)));
     }
+    case
 }
 
 /// Kinds by their names in findings.
@@ -203,8 +214,11 @@ fn kinds(names: &str, problems: &mut Vec<String>) -> impl Iterator<Item = Kind> 
 
 /// One line a finding, its evidence and fix under it.
 fn show(report: &Report) -> String {
-    // Values may end in blanks; pages do not.
-    let text = show_raw(report);
+    without_trailing_blanks(&show_raw(report))
+}
+
+/// Values may end in blanks; pages do not.
+pub(crate) fn without_trailing_blanks(text: &str) -> String {
     text.lines()
         .map(|line| format!("{}\n", line.trim_end()))
         .collect()
@@ -232,7 +246,8 @@ fn show_raw(report: &Report) -> String {
     text
 }
 
-fn show_finding(finding: &FindingView, depth: usize, text: &mut String) {
+/// A finding with its evidence, its fix and its symptoms.
+pub(crate) fn show_finding(finding: &FindingView, depth: usize, text: &mut String) {
     let indent = "    ".repeat(depth);
     let FindingView {
         severity,

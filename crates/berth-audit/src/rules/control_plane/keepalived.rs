@@ -2,6 +2,9 @@
 //!
 //! Grammar: `word value`, blocks in braces, comments behind `#` or `!`. Not here: includes.
 
+use std::collections::BTreeMap;
+
+use crate::dump::Dump;
 use crate::dump::host::Host;
 use crate::dump::host::files::HostFile;
 use crate::dump::place::Place;
@@ -36,8 +39,30 @@ pub(super) struct Check {
     pub(super) place: Place,
 }
 
+/// Hosts of each virtual router by its number, the one that has the address first.
+pub(super) fn routers(dump: &Dump) -> BTreeMap<i64, Vec<(&Host, Instance)>> {
+    let mut routers: BTreeMap<i64, Vec<(&Host, Instance)>> = BTreeMap::new();
+    for host in dump.hosts.values() {
+        for instance in instances(host) {
+            let members = routers.entry(instance.router).or_default();
+            members.push((host, instance));
+        }
+    }
+    for members in routers.values_mut() {
+        members.sort_by_key(|(host, instance)| (-instance.priority, host.name.clone()));
+    }
+    routers
+}
+
+impl Check {
+    /// Whether its failure on `holder` makes `next` the host of the highest priority.
+    pub(super) fn moves(&self, holder: &Instance, next: &Instance) -> bool {
+        self.weight == 0 || holder.priority - self.weight.abs() < next.priority
+    }
+}
+
 /// The virtual routers of a host.
-pub(super) fn instances(host: &Host) -> Vec<Instance> {
+fn instances(host: &Host) -> Vec<Instance> {
     let Some(file) = host.file(HostFile::Keepalived) else {
         return Vec::new();
     };

@@ -1,9 +1,6 @@
 //! A check of keepalived whose weight is too small to move the address.
 
-use std::collections::BTreeMap;
-
-use super::keepalived::{Instance, instances};
-use crate::dump::host::Host;
+use super::keepalived::routers;
 use crate::rule::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -40,31 +37,23 @@ kubeadm `docs/ha-considerations.md`; keepalived.conf(5), `vrrp_script` and `weig
 ";
 
 fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
-    let mut routers: BTreeMap<i64, Vec<(&Host, Instance)>> = BTreeMap::new();
-    for host in cx.dump.hosts.values() {
-        for instance in instances(host) {
-            routers
-                .entry(instance.router)
-                .or_default()
-                .push((host, instance));
-        }
-    }
+    let routers = routers(cx.dump);
     if routers.is_empty() {
         out.not_assessable("no vrrp_instance in keepalived.conf of a host");
     }
-    for (router, mut members) in routers {
-        members.sort_by_key(|(host, instance)| (-instance.priority, host.name.clone()));
+    for (router, members) in &routers {
         let [(host, first), (next_host, next), ..] = &members[..] else {
             out.not_assessable(format!(
                 "only one host of the virtual router {router} is in the dump"
             ));
             continue;
         };
-        for check in &first.checks {
+        for check in first
+            .checks
+            .iter()
+            .filter(|check| !check.moves(first, next))
+        {
             let left = first.priority - check.weight.abs();
-            if check.weight == 0 || left < next.priority {
-                continue;
-            }
             let finding = out.report(
                 *host,
                 format!(

@@ -49,7 +49,7 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
                     continue;
                 }
                 let message = format!(
-                    "asks for {n_units} of {resource}, which are slices of cards that {n_replicas} share"
+                    "asks for {n_units} of {resource}, which are slices of cards that {n_replicas} share: it gets no more time or memory than with 1"
                 );
                 let finding = out.report(pod.meta(), message);
                 finding.saw(pod.meta(), &format!("requests[{resource}]"), n_units);

@@ -26,7 +26,7 @@ DaemonSets that mount `/var/lib/kubelet` of the host while the kubelet's root is
 A storage driver that mounts under the wrong root reports success and the pod sees an empty folder, or it never registers and claims stay Pending. Backups by file system find nothing.
 
 ## How it is decided
-`--root-dir` of the kubelet's arguments is compared with the `hostPath` volumes of every DaemonSet. A root that begins with a variable of the snap is never `/var/lib/kubelet`.
+`--root-dir` of the kubelet's arguments is compared with the `hostPath` volumes of every DaemonSet. The snap's variables are expanded as MicroK8s does: `${SNAP_COMMON}` is `/var/snap/microk8s/common`.
 
 ## Fix
 Set the driver's own option for the root: `csi.kubeletDirPath` (Rook), `KUBELET_ROOT_DIR` (Longhorn), `kubeletDir` or `--kubelet-dir` (others), `--pod-volume-host-path` of Velero's node agent.
@@ -48,6 +48,7 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
     let Some((host, root)) = roots.min_by_key(|(host, _)| host.name.clone()) else {
         return;
     };
+    let real = expanded(root.value);
     for set in &cx.dump.objects.daemon_sets {
         let volumes = &set.spec.template.spec.volumes;
         let wrong = volumes
@@ -58,10 +59,7 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
         if wrong.is_empty() {
             continue;
         }
-        let message = format!(
-            "it mounts {USUAL}, but the kubelet's root is {}",
-            root.value
-        );
+        let message = format!("it mounts {USUAL}, but the kubelet's root is {real}");
         let finding = out.report(set.meta(), message);
         finding.saw_on(host, root.place, "--root-dir", root.value);
         for (index, volume) in wrong {
@@ -70,9 +68,16 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
         }
         finding.fix(
             Applicability::Disruptive,
-            format!("set the driver's kubelet folder to {}; it assumes that no symbolic link leads there", root.value),
+            format!("set the driver's kubelet folder to {real}; it assumes that no symbolic link leads there"),
         );
     }
+}
+
+/// What the snap's variables stand for: drivers know nothing of them.
+fn expanded(path: &str) -> String {
+    path.trim_end_matches('/')
+        .replace("${SNAP_COMMON}", "/var/snap/microk8s/common")
+        .replace("${SNAP_DATA}", "/var/snap/microk8s/current")
 }
 
 fn is_under(path: &str) -> bool {
