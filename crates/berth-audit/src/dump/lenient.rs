@@ -191,6 +191,12 @@ impl<T> List<T> {
     }
 }
 
+impl<T> From<Vec<T>> for List<T> {
+    fn from(elements: Vec<T>) -> Self {
+        Self(elements.into_boxed_slice())
+    }
+}
+
 impl<T> std::ops::Deref for List<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
@@ -222,17 +228,17 @@ impl<'a, T> IntoIterator for &'a mut List<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(Vec::deserialize(deserializer)?.into_boxed_slice()))
+        Ok(Vec::deserialize(deserializer)?.into())
     }
 }
 
 /// A map as a sorted list of pairs; a value that is `null` becomes the default.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pairs<V>(pub Vec<(super::text::Text, V)>);
+pub struct Pairs<V>(pub List<(super::text::Text, V)>);
 
 impl<V> Default for Pairs<V> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(List::default())
     }
 }
 
@@ -272,8 +278,7 @@ impl<'de, V: Deserialize<'de> + Default> Deserialize<'de> for Pairs<V> {
                     pairs.push((key, value.unwrap_or_default()));
                 }
                 pairs.sort_by(|a, b| a.0.cmp(&b.0));
-                pairs.shrink_to_fit();
-                Ok(Pairs(pairs))
+                Ok(Pairs(pairs.into()))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Pairs<V>, A::Error> {
                 // PHP-like writers turn an empty map into an empty list.

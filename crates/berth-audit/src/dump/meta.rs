@@ -6,7 +6,7 @@ use berth_core::time::Time;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::lenient::{Number, Pairs, Stamp, or_default};
+use super::lenient::{List, Number, Pairs, Stamp, or_default};
 use super::place::Place;
 use super::text::Text;
 use crate::limits::ANNOTATION_BYTES_MAX;
@@ -24,9 +24,6 @@ pub struct Meta {
     /// Namespace, empty for objects of the cluster.
     #[serde(deserialize_with = "or_default")]
     pub namespace: Text,
-    /// Identity over deletion and re-creation.
-    #[serde(deserialize_with = "or_default")]
-    pub uid: Text,
     /// Labels, sorted by key.
     #[serde(deserialize_with = "or_default")]
     pub labels: Pairs<Text>,
@@ -41,7 +38,7 @@ pub struct Meta {
     pub deleted: Option<Stamp>,
     /// Owners.
     #[serde(rename = "ownerReferences", deserialize_with = "or_default")]
-    pub owners: Vec<Owner>,
+    pub owners: List<Owner>,
     /// Version in the store, to tell newer from older copies.
     #[serde(deserialize_with = "or_default")]
     pub resource_version: Version,
@@ -143,8 +140,7 @@ impl<'de> Deserialize<'de> for Annotations {
                     }
                 }
                 kept.sort();
-                kept.shrink_to_fit();
-                Ok(Annotations(Pairs(kept)))
+                Ok(Annotations(Pairs(kept.into())))
             }
         }
         deserializer.deserialize_map(Kept)

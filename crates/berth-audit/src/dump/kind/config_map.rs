@@ -41,12 +41,11 @@ const SECRET_KEYS: [&str; 5] = ["password", "secret", "token", "key.pem", "kubec
 impl Record for ConfigMap {
     fn redact(&mut self) {
         if !KEPT.iter().any(|kept| self.meta().name.contains(kept)) {
-            self.data.0.clear();
+            self.data = Pairs::default();
         }
         self.data.0.retain(|(key, _)| {
             let key = key.to_ascii_lowercase();
             !SECRET_KEYS.iter().any(|secret| key.contains(secret))
         });
-        self.data.0.shrink_to_fit();
     }
 }

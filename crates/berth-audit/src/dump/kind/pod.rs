@@ -1,12 +1,12 @@
 //! Pods, and the templates that workloads make them from.
 //!
-//! Invariant: of environment variables only those named in [`KEPT_ENV`] keep their value.
+//! Invariant: of environment variables only those named in [`KEPT_ENV`] are kept.
 
 use berth_core::time::Time;
 
 use crate::dump::Record;
 use crate::dump::lenient::{List, Number, Pairs, Present, Stamp, Truth, object, record};
-use crate::dump::meta::{Condition, Meta};
+use crate::dump::meta::Meta;
 use crate::dump::quantity::Quantity;
 use crate::dump::text::Text;
 
@@ -48,13 +48,8 @@ record! {
         pub service_account_name: Text,
         /// Shares the host's network.
         pub host_network: Truth,
-        /// Shares the host's processes.
-        #[serde(rename = "hostPID")]
-        pub host_pid: Truth,
         /// `Always`, `OnFailure`, `Never`.
         pub restart_policy: Text,
-        /// Seconds that it may take to end.
-        pub termination_grace_period_seconds: Option<Number>,
         /// Labels that the node must have.
         pub node_selector: Pairs<Text>,
         /// Affinity of nodes and pods.
@@ -69,12 +64,6 @@ record! {
         pub volumes: List<Volume>,
         /// Resources on top of the containers'.
         pub overhead: Pairs<Quantity>,
-        /// DRA claims.
-        pub resource_claims: List<PodClaim>,
-        /// Gates that hold scheduling back.
-        pub scheduling_gates: List<Named>,
-        /// Spread constraints.
-        pub topology_spread_constraints: List<Present>,
     }
 
     /// Affinity; of pod affinity only that there is some.
@@ -132,20 +121,12 @@ record! {
         pub args: List<Text>,
         /// Requests and limits.
         pub resources: Resources,
-        /// Environment; values only of the names in [`KEPT_ENV`].
+        /// Environment, of the names in [`KEPT_ENV`].
         pub env: List<EnvVar>,
         /// Security context.
         pub security_context: SecurityContext,
         /// `Always` for a sidecar among init containers.
         pub restart_policy: Text,
-        /// Mounts.
-        pub volume_mounts: List<Mount>,
-        /// Probe of life.
-        pub liveness_probe: Present,
-        /// Probe of readiness.
-        pub readiness_probe: Present,
-        /// Ports.
-        pub ports: List<Port>,
     }
 
     /// Requests and limits.
@@ -162,7 +143,7 @@ record! {
     pub struct EnvVar {
         /// Name.
         pub name: Text,
-        /// Value, empty where it is not kept.
+        /// Value, empty where it comes from elsewhere.
         pub value: Text,
     }
 
@@ -172,36 +153,10 @@ record! {
         pub privileged: Truth,
     }
 
-    /// A mount.
-    pub struct Mount {
-        /// Volume.
-        pub name: Text,
-        /// Path inside.
-        pub mount_path: Text,
-    }
-
-    /// A port.
-    pub struct Port {
-        /// Port on the host, 0 for none.
-        pub host_port: Number,
-        /// Port inside.
-        pub container_port: Number,
-    }
-
     /// Something with a name.
     pub struct Named {
         /// The name.
         pub name: Text,
-    }
-
-    /// A claim of a pod.
-    pub struct PodClaim {
-        /// Name inside the pod.
-        pub name: Text,
-        /// The claim, where it exists by itself.
-        pub resource_claim_name: Text,
-        /// The template that it is made from.
-        pub resource_claim_template_name: Text,
     }
 
     /// A volume of a pod.
@@ -222,8 +177,6 @@ record! {
     pub struct EmptyDir {
         /// `Memory` for a file system in memory.
         pub medium: Text,
-        /// Its limit.
-        pub size_limit: Option<Quantity>,
     }
 
     /// A path of the host.
@@ -246,9 +199,6 @@ record! {
         pub reason: Text,
         /// A sentence why.
         pub message: Text,
-        /// Address of the host.
-        #[serde(rename = "hostIP")]
-        pub host_ip: Text,
         /// Address.
         #[serde(rename = "podIP")]
         pub pod_ip: Text,
@@ -259,8 +209,6 @@ record! {
         pub start_time: Option<Stamp>,
         /// Quality of service.
         pub qos_class: Text,
-        /// Conditions.
-        pub conditions: List<Condition>,
         /// State of the containers.
         pub container_statuses: List<ContainerStatus>,
         /// State of the init containers.
@@ -281,9 +229,6 @@ record! {
         pub ready: Truth,
         /// How often it was started again.
         pub restart_count: Number,
-        /// Image with digest.
-        #[serde(rename = "imageID")]
-        pub image_id: Text,
         /// What it does now.
         pub state: ContainerState,
         /// How it ended before.
@@ -293,17 +238,11 @@ record! {
     /// One state of a container.
     pub struct ContainerState {
         /// It waits.
-        pub waiting: Option<Why>,
+        pub waiting: Option<Box<Why>>,
         /// It runs.
-        pub running: Option<Running>,
+        pub running: Present,
         /// It has ended.
-        pub terminated: Option<Why>,
-    }
-
-    /// It runs.
-    pub struct Running {
-        /// Since when.
-        pub started_at: Option<Stamp>,
+        pub terminated: Option<Box<Why>>,
     }
 
     /// Why a container waits or ended.
@@ -314,14 +253,12 @@ record! {
         pub message: Text,
         /// Exit code.
         pub exit_code: Number,
-        /// When it ended.
-        pub finished_at: Option<Stamp>,
     }
 }
 
-/// Variables that rules read begin with one of these; the values of all others are dropped, since
-/// passwords stand in the environment of pods in clear.
-pub const KEPT_ENV: [&str; 24] = [
+/// Variables that rules read begin with one of these; all others are dropped, since passwords stand in
+/// the environment of pods in clear.
+pub const KEPT_ENV: [&str; 25] = [
     "NVIDIA_",
     "CUDA_",
     "GPU_",
@@ -335,6 +272,7 @@ pub const KEPT_ENV: [&str; 24] = [
     "MIG_",
     "DEVICE_",
     "FAIL_ON_INIT_ERROR",
+    "KUBERNETES_VIRTUAL_GPUS",
     "CONTAINERD_",
     "KUBELET_ROOT_DIR",
     "ROOK_CSI_KUBELET_DIR_PATH",
@@ -420,11 +358,8 @@ impl Container {
     }
 
     fn redact(&mut self) {
-        for variable in &mut self.env {
-            if !KEPT_ENV.iter().any(|kept| variable.name.starts_with(*kept)) {
-                variable.value = Text::default();
-            }
-        }
+        self.env
+            .retain(|variable| KEPT_ENV.iter().any(|kept| variable.name.starts_with(*kept)));
         for argument in self.args.iter_mut().chain(&mut self.command) {
             if is_secret_like(argument) {
                 *argument = argument
@@ -477,22 +412,6 @@ impl Record for Pod {
                     ..Volume::default()
                 }
         });
-        let volumes: Vec<Text> = self
-            .spec
-            .volumes
-            .iter()
-            .map(|volume| volume.name.clone())
-            .collect();
-        for container in self
-            .spec
-            .containers
-            .iter_mut()
-            .chain(&mut self.spec.init_containers)
-        {
-            container
-                .volume_mounts
-                .retain(|mount| volumes.contains(&mount.name));
-        }
     }
 
     fn newest(&self) -> Option<Time> {
@@ -514,10 +433,10 @@ mod tests {
     #[test]
     fn records_of_pods_stay_small() {
         // A large cluster has hundreds of thousands of them.
-        assert!(size_of::<Pod>() <= 600, "{}", size_of::<Pod>());
-        assert!(size_of::<Container>() <= 200, "{}", size_of::<Container>());
+        assert!(size_of::<Pod>() <= 450, "{}", size_of::<Pod>());
+        assert!(size_of::<Container>() <= 160, "{}", size_of::<Container>());
         assert!(
-            size_of::<ContainerStatus>() <= 240,
+            size_of::<ContainerStatus>() <= 80,
             "{}",
             size_of::<ContainerStatus>()
         );

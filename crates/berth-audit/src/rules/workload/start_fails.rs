@@ -73,7 +73,7 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
 fn waiting(pod: &Pod) -> Option<(&'static str, &str, &Why)> {
     let status = &pod.status;
     let mut first = status.init_container_statuses.iter();
-    if first.any(|container| container.state.running.is_some()) {
+    if first.any(|container| container.state.running.0) {
         return None;
     }
     let lists = [
@@ -85,7 +85,7 @@ fn waiting(pod: &Pod) -> Option<(&'static str, &str, &Why)> {
     ];
     let all = lists.into_iter().flat_map(|(path, list)| {
         list.iter().filter_map(move |container| {
-            let why = container.state.waiting.as_ref()?;
+            let why = container.state.waiting.as_deref()?;
             Some((path, container.name.as_str(), why))
         })
     });
