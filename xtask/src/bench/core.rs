@@ -62,7 +62,12 @@ const IN_PROCESS: [Figure; 4] = [
 fn run(cx: &Context<'_>) -> anyhow::Result<Measured> {
     cx.prepare()?;
     let mut rows = whole_process(cx)?;
-    rows.extend(in_process::rows(cx, GROUP.name, &IN_PROCESS)?);
+    rows.extend(in_process::rows(
+        cx,
+        GROUP.name,
+        &in_process::CORE,
+        &IN_PROCESS,
+    )?);
     Ok(rows.into())
 }
 

@@ -1,4 +1,4 @@
-//! Figures that the benches of `berth-sim` measure in process.
+//! Figures that benches of the product measure in process.
 //!
 //! A bench that finds the variable [`JSON_VARIABLE`] measures the figures of the group named by
 //! [`GROUP_VARIABLE`] once and writes them there: an object with a number a key. It is started anew
@@ -16,6 +16,18 @@ use crate::process;
 const JSON_VARIABLE: &str = "BERTH_BENCH_JSON";
 const GROUP_VARIABLE: &str = "BERTH_BENCH_FIGURES";
 
+/// A bench that measures figures.
+pub(super) struct Bench {
+    pub package: &'static str,
+    pub name: &'static str,
+}
+
+/// The bench of the simulator and the core.
+pub(super) const CORE: Bench = Bench {
+    package: "berth-sim",
+    name: "core",
+};
+
 /// A figure and its goal.
 pub(super) struct Figure {
     pub name: &'static str,
@@ -27,13 +39,18 @@ pub(super) struct Figure {
 }
 
 /// Measures the `figures` of a group.
-pub(super) fn rows(cx: &Context<'_>, group: &str, figures: &[Figure]) -> anyhow::Result<Vec<Row>> {
+pub(super) fn rows(
+    cx: &Context<'_>,
+    group: &str,
+    bench: &Bench,
+    figures: &[Figure],
+) -> anyhow::Result<Vec<Row>> {
     let path = cx
         .workspace
         .target()
         .join(format!("xtask/bench-{group}.json"));
     fs::create_dir_all(path.parent().context("the build folder has no parent")?)?;
-    let arguments = ["bench", "--package", "berth-sim", "--bench", "core"];
+    let arguments = ["bench", "--package", bench.package, "--bench", bench.name];
     let mut runs = Vec::new();
     for _ in 0..cx.repeats {
         if path.exists() {

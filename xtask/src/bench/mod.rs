@@ -4,6 +4,7 @@
 //! Invariant: every figure on the page stands beside its goal and the command that made it.
 //! Groups that were not run keep their section, with the machine and date of their own run.
 
+mod audit;
 mod core;
 mod in_process;
 mod machine;
@@ -27,7 +28,12 @@ use self::row::Row;
 const PAGE: &str = "docs/book/src/performance.md";
 
 /// Every group, in the order of the page.
-const ALL: &[&Group] = &[&core::GROUP, &policy::GROUP, &scheduler::GROUP];
+const ALL: &[&Group] = &[
+    &core::GROUP,
+    &policy::GROUP,
+    &scheduler::GROUP,
+    &audit::GROUP,
+];
 
 /// Figures that are measured together.
 #[derive(Debug)]

@@ -75,7 +75,12 @@ fn run(cx: &Context<'_>) -> anyhow::Result<Measured> {
             command: format!("berth {line}"),
         });
     }
-    rows.extend(in_process::rows(cx, GROUP.name, &IN_PROCESS)?);
+    rows.extend(in_process::rows(
+        cx,
+        GROUP.name,
+        &in_process::CORE,
+        &IN_PROCESS,
+    )?);
     Ok(rows.into())
 }
 

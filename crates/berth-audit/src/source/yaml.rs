@@ -4,6 +4,8 @@
 //! exactly the first item's indentation and a dash begins an item, because YAML indents everything
 //! inside an item further. So a list of any length is read item by item.
 
+mod block;
+
 use serde::de::DeserializeOwned;
 
 use super::json::Head;
@@ -26,6 +28,11 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 ///
 /// Every kind is then read from JSON only, which halves the code that is made for each of them.
 pub(crate) fn to_json(text: &str) -> Result<Vec<u8>, String> {
+    block::to_json(text).map_or_else(|| library_to_json(text), Ok)
+}
+
+/// One document of any style as JSON.
+fn library_to_json(text: &str) -> Result<Vec<u8>, String> {
     let budget = serde_saphyr::budget! {
         max_depth: OBJECT_DEPTH_MAX,
         max_nodes: YAML_NODES_MAX,

@@ -2,6 +2,10 @@
 //!
 //! Adding a text to look for is one line in `NEEDLES`.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use crate::dump::place::Place;
 use crate::dump::text::Text;
 use crate::limits::JOURNAL_LINES_MAX;
@@ -51,6 +55,12 @@ const NEEDLES: &[(Needle, &str)] = &[
     (Needle::CertificateExpired, "certificate has expired"),
 ];
 
+/// Finds lines with any needle in one pass: all but a few have none.
+static ANY: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let texts = NEEDLES.iter().map(|(_, text)| text);
+    AhoCorasick::new(texts).expect("a dozen short texts make a small automaton")
+});
+
 /// Lines found in the journals of one host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Journal {
@@ -83,8 +93,15 @@ impl Journal {
     }
 
     /// Looks at one line.
-    pub(crate) fn look(&mut self, line: &str, place: Place) {
+    pub(crate) fn look(&mut self, line: &[u8], place: Place) {
         self.n_read += 1;
+        if ANY.is_match(line) {
+            self.keep(String::from_utf8_lossy(line).trim_end(), place);
+        }
+    }
+
+    /// Keeps a line for each needle that it shows.
+    fn keep(&mut self, line: &str, place: Place) {
         let found = NEEDLES
             .iter()
             .filter(|(_, text)| memchr::memmem::find(line.as_bytes(), text.as_bytes()).is_some());

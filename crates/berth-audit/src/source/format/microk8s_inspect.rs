@@ -78,12 +78,14 @@ fn journal(reading: &mut Reading, prefix: &Text, entry: &mut Entry<'_>) {
         else {
             continue;
         };
-        let text = String::from_utf8_lossy(bytes);
-        if host.name.is_empty() && text.contains("]: ") {
-            // `Jan 31 10:00:00 host unit[1]: text`
-            host.name = text.split_whitespace().nth(3).unwrap_or_default().into();
+        if host.name.is_empty() {
+            let text = String::from_utf8_lossy(bytes);
+            if text.contains("]: ") {
+                // `Jan 31 10:00:00 host unit[1]: text`
+                host.name = text.split_whitespace().nth(3).unwrap_or_default().into();
+            }
         }
-        host.journal.look(text.trim_end(), Place { file, line });
+        host.journal.look(bytes, Place { file, line });
     }
     if let Some(error) = window.take_error() {
         reading
