@@ -8,7 +8,9 @@ use std::io::{self, Read};
 use crate::limits::OBJECT_BYTES_MAX;
 
 /// Bytes read at once: large enough that a call a chunk costs nothing, small beside the bounds.
-const CHUNK_BYTES: usize = 256 << 10;
+const CHUNK_BYTES_MAX: usize = 256 << 10;
+/// Bytes that the first read asks for: most files of a dump are one small object.
+const CHUNK_BYTES_MIN: usize = 16 << 10;
 
 /// A window over a stream.
 pub(super) struct Window<'a> {
@@ -170,8 +172,9 @@ impl<'a> Window<'a> {
             self.counted -= self.keep;
             self.keep = 0;
         }
-        if self.buffer.len() < self.end + CHUNK_BYTES {
-            self.buffer.resize(self.end + CHUNK_BYTES, 0);
+        let chunk = self.buffer.len().clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
+        if self.buffer.len() < self.end + chunk {
+            self.buffer.resize(self.end + chunk, 0);
         }
         loop {
             match self.input.read(&mut self.buffer[self.end..]) {

@@ -3,6 +3,7 @@
 mod cases;
 mod examples;
 mod hostile;
+mod ipam;
 mod literate;
 mod render;
 mod rules;

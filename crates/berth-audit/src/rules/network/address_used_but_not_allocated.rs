@@ -32,7 +32,7 @@ Addresses of live pods and of tunnels that lie in a Calico pool and that Calico 
 The next allocation of such an address gives it to a second pod. Both then lose connections at random.
 
 ## How it is decided
-Each address of a live pod without host network, and each tunnel address of a Node annotation, inside an enabled pool must be allocated in its block. They are counted by block, or by pool where there is no block, in the order in which the block will hand them out.
+Each address of a live pod without host network, and each tunnel address of a Node annotation, inside an enabled pool must be allocated in every block that holds it: more than one does where blocks overlap. They are counted by block, or by pool where there is no block, in the order in which the block will hand them out.
 
 ## Fix
 Re-create the pods in the order of the queue; restart calico-node where a tunnel address is concerned.
@@ -66,28 +66,27 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
     });
     let mut found: BTreeMap<Subject, (Option<&Block<'_>>, Vec<Unallocated<'_>>)> = BTreeMap::new();
     for (address, user, field) in pods.chain(tunnels) {
-        let Some(pool) = ipam
-            .pool_of(address)
-            .filter(|pool| !pool.object.spec.disabled.0)
-        else {
-            continue;
-        };
-        let block = ipam.block_of(address);
-        if block.is_some_and(|block| block.is_allocated(address)) {
+        if !ipam.is_in_enabled_pool(address) {
             continue;
         }
-        let subject = block.map_or_else(
-            || pool.object.meta().into(),
-            |block| block.object.meta().into(),
-        );
-        let queue = block.and_then(|block| block.queue_position(address));
-        let entry = found.entry(subject).or_insert_with(|| (block, Vec::new()));
-        entry.1.push(Unallocated {
-            address,
-            user,
-            field,
-            queue,
-        });
+        let mut add = |subject: Subject, block| {
+            let entry = found.entry(subject).or_insert_with(|| (block, Vec::new()));
+            entry.1.push(Unallocated {
+                address,
+                user,
+                field,
+                queue: block.and_then(|block: &Block<'_>| block.queue_position(address)),
+            });
+        };
+        let mut blocks = ipam.blocks_of(address).peekable();
+        if blocks.peek().is_none()
+            && let Some(pool) = ipam.pool_of(address)
+        {
+            add(pool.object.meta().into(), None);
+        }
+        for block in blocks.filter(|block| !block.is_allocated(address)) {
+            add(block.object.meta().into(), Some(block));
+        }
     }
     for (subject, (block, mut users)) in found {
         report(out, subject, block, &mut users);

@@ -1,6 +1,8 @@
-//! Claims on address blocks of nodes that do not exist any more.
+//! Address blocks, and claims on them, of nodes that do not exist any more.
 
 use std::collections::BTreeMap;
+
+use ipnet::IpNet;
 
 use super::ipam::{Affinity, Block, size};
 use crate::rule::prelude::*;
@@ -24,13 +26,13 @@ pub(super) const RULE: Rule = Rule {
 
 const MANUAL: &str = "\
 ## What it finds
-Claims on address blocks of nodes that do not exist any more.
+Address blocks, and claims on them, of nodes that do not exist any more.
 
 ## Why it matters
 The blocks stay taken: their addresses are lost to other nodes, and their routes stay.
 
 ## How it is decided
-The node of every confirmed claim must be in the list of nodes. Where live pods still have addresses of the block, deleting the claim would break them; that is an error and said so.
+The node of every confirmed claim, and of every block that names one without a claim, must be in the list of nodes. Where live pods still have addresses of the block, deleting the claim would break them; that is an error and said so.
 
 ## Fix
 Move pods that still use the addresses; then delete the node's BlockAffinity objects and release its blocks, or let kube-controllers do it.
@@ -42,44 +44,65 @@ Nodes that joined after the list of nodes was read.
 Calico issue 3589; kube-controllers issue 564.
 ";
 
+/// A range that a node holds.
+#[derive(Default)]
+struct Held<'a> {
+    claim: Option<&'a Affinity<'a>>,
+    /// The block, where only it says so.
+    unclaimed: Option<&'a Block<'a>>,
+}
+
 fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
     let ipam = cx.ipam();
-    let mut by_node: BTreeMap<&str, Vec<&Affinity<'_>>> = BTreeMap::new();
+    let mut by_node: BTreeMap<&str, BTreeMap<IpNet, Held<'_>>> = BTreeMap::new();
     for affinity in ipam.confirmed() {
-        if let Some(node) = affinity.host().filter(|node| !ipam.nodes.contains(node)) {
-            by_node.entry(node).or_default().push(affinity);
+        if let Some(node) = affinity.host() {
+            let held = by_node.entry(node).or_default();
+            held.entry(affinity.net).or_default().claim = Some(affinity);
         }
     }
-    for (node, affinities) in by_node {
-        let blocks: Vec<&Block<'_>> = affinities
-            .iter()
-            .filter_map(|affinity| ipam.block_with(affinity.net))
+    // A block may say whose it is when its claim is lost.
+    for block in &ipam.blocks {
+        let node = block.host().unwrap_or_default();
+        let is_claimed = by_node
+            .get(node)
+            .is_some_and(|held| held.contains_key(&block.net));
+        if !node.is_empty() && !is_claimed {
+            let held = by_node.entry(node).or_default();
+            held.entry(block.net).or_default().unclaimed = Some(block);
+        }
+    }
+    by_node.retain(|node, _| !ipam.nodes.contains(node));
+    for (node, held) in by_node {
+        let blocks: Vec<&Block<'_>> = held
+            .keys()
+            .filter_map(|net| ipam.block_with(*net))
             .collect();
-        let n_addresses = affinities
-            .iter()
-            .map(|affinity| size(&affinity.net))
-            .fold(0, u64::saturating_add);
+        let n_addresses = held.keys().map(size).fold(0, u64::saturating_add);
         let allocations = blocks.iter().flat_map(|block| block.allocations());
         let n_live = allocations
             .filter(|allocation| ipam.is_in_use(allocation))
             .count();
-        let n = affinities.len();
-        let held = format!(
+        let n = held.len();
+        let holds = format!(
             "the node is gone and holds {n} block{} with {n_addresses} addresses",
             if n == 1 { "" } else { "s" }
         );
         let message = if n_live > 0 {
-            format!("{held}, of which live pods use {n_live}")
+            format!("{holds}, of which live pods use {n_live}")
         } else {
-            held
+            holds
         };
         let finding = out.report(Subject::new("Node", "", node), message);
-        for affinity in &affinities {
-            finding.saw(
-                affinity.object.meta(),
-                "spec.cidr",
-                format!("{} confirmed for {node}", affinity.net),
-            );
+        for (net, held) in &held {
+            if let Some(claim) = held.claim {
+                let value = format!("{net} confirmed for {node}");
+                finding.saw(claim.object.meta(), "spec.cidr", value);
+            }
+            if let Some(block) = held.unclaimed {
+                let value = format!("host:{node}, without a claim");
+                finding.saw(block.object.meta(), "spec.affinity", value);
+            }
         }
         if n_live > 0 {
             finding.severity(Severity::Error);

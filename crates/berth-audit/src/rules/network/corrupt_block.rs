@@ -96,7 +96,7 @@ fn faults(cx: &Cx<'_>, block: &Block<'_>) -> Vec<(String, String)> {
         }
     }
     for (index, attribute) in spec.attributes.iter().enumerate() {
-        if !pointed[index] && attribute.released_at.is_none() {
+        if !pointed[index] {
             let handle = attribute.handle_id.as_deref().unwrap_or("no handle");
             faults.push((
                 format!("spec.attributes[{index}]"),

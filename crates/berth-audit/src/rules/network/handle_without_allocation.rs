@@ -1,7 +1,8 @@
-//! IPAMHandle objects whose identity stands in no attribute of any block.
+//! IPAMHandle objects that no allocation of any block names.
 
 use std::collections::BTreeSet;
 
+use super::ipam::Block;
 use crate::dump::kind::calico::IpamHandle;
 use crate::rule::prelude::*;
 
@@ -20,13 +21,13 @@ pub(super) const RULE: Rule = Rule {
 
 const MANUAL: &str = "\
 ## What it finds
-IPAMHandle objects whose identity stands in no attribute of any block.
+IPAMHandle objects that no allocation of any block names.
 
 ## Why it matters
 Handles that nothing refers to are never collected by the controller. Tens of thousands of them slow every list down and fill etcd or dqlite.
 
 ## How it is decided
-Every `handle_id` of every block's attributes is gathered; a handle outside that set, older than `leak-grace` and not being removed, is orphaned. All are counted in one finding.
+The `handle_id` of every allocated address is gathered; a handle outside that set, older than `leak-grace` and not being removed, is orphaned. All are counted in one finding.
 
 ## Fix
 Run kube-controllers (it must run at all), and delete the orphans with `calicoctl ipam check` and `calicoctl ipam release`, or object by object.
@@ -40,12 +41,9 @@ Calico issues 8548 (over 30,000 handles), 4259.
 
 fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
     let ipam = cx.ipam();
-    let attributes = ipam
-        .blocks
-        .iter()
-        .flat_map(|block| &block.object.spec.attributes);
-    let known: BTreeSet<&str> = attributes
-        .filter_map(|attribute| attribute.handle_id.as_deref())
+    let allocations = ipam.blocks.iter().flat_map(Block::allocations);
+    let known: BTreeSet<&str> = allocations
+        .filter_map(|allocation| allocation.handle())
         .collect();
     let is_orphan = |handle: &&IpamHandle| {
         let is_young = handle

@@ -179,29 +179,36 @@ impl<'a> Ipam<'a> {
             .max_by_key(|pool| pool.net.prefix_len())
     }
 
+    /// True for an address that nodes may take from a pool now.
+    pub(crate) fn is_in_enabled_pool(&self, address: IpAddr) -> bool {
+        let mut enabled = self
+            .pools
+            .iter()
+            .filter(|pool| !pool.object.spec.disabled.0);
+        enabled.any(|pool| pool.net.contains(&address))
+    }
+
     /// The narrowest block that holds an address.
     pub(crate) fn block_of(&self, address: IpAddr) -> Option<&Block<'a>> {
+        self.blocks_of(address)
+            .max_by_key(|block| block.net.prefix_len())
+    }
+
+    /// Every block that holds an address: more than one where blocks overlap.
+    pub(crate) fn blocks_of(&self, address: IpAddr) -> impl Iterator<Item = &Block<'a>> {
         // Blocks are sorted by network, so those that begin at or before the address come first, and
         // only a handful of widths are in use.
         let end = self
             .blocks
             .partition_point(|block| block.net.addr() <= address);
-        let widest = self
-            .blocks
-            .iter()
-            .map(|block| block.net.prefix_len())
-            .min()?;
-        let floor = IpNet::new(address, widest.min(IpNet::from(address).prefix_len()))
-            .ok()?
-            .trunc()
-            .addr();
-        let candidates = self.blocks[..end]
+        let widest = self.blocks.iter().map(|block| block.net.prefix_len()).min();
+        let widest = widest.unwrap_or(0).min(IpNet::from(address).prefix_len());
+        let floor = IpNet::new(address, widest).map_or(address, |net| net.trunc().addr());
+        self.blocks[..end]
             .iter()
             .rev()
-            .take_while(|block| block.net.addr() >= floor);
-        candidates
-            .filter(|block| block.net.contains(&address))
-            .max_by_key(|block| block.net.prefix_len())
+            .take_while(move |block| block.net.addr() >= floor)
+            .filter(move |block| block.net.contains(&address))
     }
 }
 

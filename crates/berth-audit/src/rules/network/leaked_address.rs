@@ -32,7 +32,7 @@ A leaked address is never given out again. Pools run dry while few pods run, and
 ## How it is decided
 An allocation counts as leaked where its attributes name a namespace and a pod, no live pod of that name has the address, and no other address of the same handle is in use.
 Where the node of the allocation is gone too, the leak is certain; where it is there, an allocation younger than `leak-grace` may still be on its way and does not count.
-Addresses of tunnels, load balancers and Windows, and released ones that rest, are left out.
+Addresses of tunnels, load balancers and Windows, those that a node's tunnel uses, and released ones that rest, are left out.
 
 ## Fix
 Let kube-controllers collect them (it must run, with a `leakGracePeriod` above 0), or release them with `calicoctl ipam check -o report.json` and `calicoctl ipam release --from-report`.
@@ -124,6 +124,10 @@ fn is_leaked(
         .handle()
         .is_some_and(|handle| live.contains(handle))
     {
+        return false;
+    }
+    // A node's tunnel may use it; to release it would give it to a second user.
+    if ipam.tunnels.contains_key(&allocation.address) {
         return false;
     }
     let users = ipam

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
+use crate::dump::coverage::Extent;
 use crate::dump::kind::pod::Pod;
 use crate::rule::prelude::*;
 
@@ -29,7 +30,7 @@ Live pods whose address lies in no Calico pool, counted by node.
 Such pods were set up by another network than the cluster's: nobody else can reach them, and policy does not see them.
 
 ## How it is decided
-Addresses of live pods without host network are compared with every pool, disabled ones included, and with the pod range of their node. 172.17.0.0/16 is the bridge of Docker: the node's CNI settings were missing when the pod started.
+Addresses of live pods without host network are compared with every pool and with the pod range of their node; a disabled pool counts for addresses that are allocated from it. 172.17.0.0/16 is the bridge of Docker: the node's CNI settings were missing when the pod started.
 
 ## Fix
 Repair the CNI settings of the node (`/etc/cni/net.d`), then re-create its pods.
@@ -46,9 +47,16 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
     if ipam.pools.is_empty() {
         return; // Calico only enforces policy here; another network gives addresses
     }
+    let knows_blocks = cx.dump.coverage.extent(Kind::IpamBlock) == Extent::Complete;
     let mut by_node: BTreeMap<&str, Vec<(IpAddr, &Pod)>> = BTreeMap::new();
     for (address, pods) in &ipam.pods {
-        if ipam.pool_of(*address).is_some() {
+        // A disabled pool keeps what it has given, and gives nothing new.
+        let is_given = || {
+            let mut blocks = ipam.blocks_of(*address);
+            !knows_blocks || blocks.any(|block| block.is_allocated(*address))
+        };
+        let is_in_pool = ipam.pool_of(*address).is_some();
+        if ipam.is_in_enabled_pool(*address) || (is_in_pool && is_given()) {
             continue;
         }
         for pod in pods.iter().filter(|pod| !is_of_node(cx, pod, *address)) {
@@ -62,6 +70,14 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
         let is_bridge = pods
             .iter()
             .any(|(address, _)| DOCKER_BRIDGE.contains(address));
+        let is_unknown = pods
+            .iter()
+            .any(|(address, _)| ipam.pool_of(*address).is_some());
+        let which = if is_unknown {
+            "lie in no pool, or in a disabled one that has not given them"
+        } else {
+            "lie in no pool"
+        };
         let n = pods.len();
         let why = if is_bridge {
             ": they are of Docker's bridge, so the node's CNI settings are missing"
@@ -70,7 +86,7 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
         };
         let finding = out.report(
             Subject::new("Node", "", node),
-            format!("addresses of {n} of its pods lie in no pool{why}"),
+            format!("addresses of {n} of its pods {which}{why}"),
         );
         for (address, pod) in &pods {
             finding.saw(pod.meta(), "status.podIPs", address);

@@ -1,4 +1,4 @@
-//! Tunnel addresses, IPv4 and IPv6, that are allocated for nodes that are gone, or that differ from what the node uses.
+//! Tunnel addresses, IPv4 and IPv6, that are allocated for nodes that are gone, or that the node does not use.
 
 use std::collections::BTreeMap;
 
@@ -23,16 +23,16 @@ const MANUAL: &str = "\
 Tunnel addresses, IPv4 and IPv6, that are allocated for nodes that are gone, or that differ from what the node uses.
 
 ## Why it matters
-The first are leaked. With the second, other nodes send a node's traffic to an address that it does not have.
+The first are leaked. With the second, other nodes may send a node's traffic to an address that it does not have.
 
 ## How it is decided
-Allocations whose handle or type says tunnel are compared with the list of nodes and with the nodes' annotations, for IPIP, VXLAN and WireGuard in both families.
+Allocations whose handle or type says tunnel are compared with the list of nodes and with the nodes' annotations, for IPIP, VXLAN and WireGuard in both families. Addresses that a pod or any tunnel uses are left out.
 
 ## Fix
 Release addresses of nodes that are gone; restart calico-node on a node whose address differs.
 
 ## False positives
-A node that was joining at the moment of the dump has no annotation yet; it is left out.
+A node that was joining at the moment of the dump has no annotation yet; one younger than `leak-grace` is left out.
 
 ## References
 Calico `node/pkg/allocateip`; `calicoctl ipam check` knows IPv4 tunnels only.
@@ -46,12 +46,17 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
             let Some(node) = allocation.tunnel_node() else {
                 continue;
             };
+            // Whoever uses it, to release it would give it to a second user.
+            if ipam.is_in_use(&allocation) || ipam.tunnels.contains_key(&allocation.address) {
+                continue;
+            }
             if !ipam.nodes.contains(node) {
                 gone.entry(node).or_default().push((block, allocation));
             } else if let Some(used) = used(cx, node, &allocation) {
                 let message = format!(
-                    "{} is allocated as its tunnel address, and it uses {used}",
-                    allocation.address
+                    "{} is allocated as its tunnel address, and it uses {}",
+                    allocation.address,
+                    used.unwrap_or("none")
                 );
                 let finding = out.report(Subject::new("Node", "", node), message);
                 finding.saw(
@@ -90,18 +95,18 @@ fn check(cx: &Cx<'_>, out: &mut Findings<'_>) {
     }
 }
 
-/// The address that the node uses for this tunnel, where it is another one.
-fn used<'a>(cx: &Cx<'a>, node: &str, allocation: &Allocation<'_>) -> Option<&'a str> {
+/// The address that the node uses for this tunnel, where it is another one or none.
+fn used<'a>(cx: &Cx<'a>, name: &str, allocation: &Allocation<'_>) -> Option<Option<&'a str>> {
     let annotation = allocation.tunnel_annotation()?;
-    let used = cx
-        .dump
-        .objects
-        .nodes
-        .get("", node)?
-        .meta()
-        .annotation(annotation)?;
+    let node = cx.dump.objects.nodes.get("", name)?.meta();
+    let Some(used) = node.annotation(annotation) else {
+        let is_settled = node
+            .age(cx.now)
+            .is_some_and(|age| age >= cx.settings.leak_grace);
+        return is_settled.then_some(None);
+    };
     let differs = used
         .parse::<std::net::IpAddr>()
         .is_ok_and(|used| used != allocation.address);
-    differs.then_some(used)
+    differs.then_some(Some(used))
 }
