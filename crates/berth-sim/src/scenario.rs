@@ -12,6 +12,7 @@
 //! job j1 x16 gpu=0.5 run=10m       16 pods, submitted at t=0
 //! job g x4 gang gpu=1 t=1m times=60 every=15s    60 gangs of 4: g-01 to g-60
 //! at 5m fail n1:3                  lose, drain, cordon, return NODE; fail, repair NODE:GPU
+//! at 6m restart                    the scheduler starts anew from what the cluster shows
 //! evictions min-runtime=0s max=3 patience=0s   or `evictions off`
 //! order fifo                       or `fair-share`
 //! policy fgd
@@ -47,6 +48,8 @@ pub struct Scenario {
     pub workload: Workload,
     /// Trouble and its end, by time.
     pub troubles: Vec<Befalls>,
+    /// When the scheduler starts anew, earliest first: it forgets all that the cluster doesn't show.
+    pub restarts: Vec<Time>,
     /// The one policy that it is about; `None` for all of them.
     pub policy: Option<String>,
     /// When work may lose its place to other work.

@@ -86,6 +86,7 @@ impl Block {
             line,
             workload,
             troubles: Vec::new(),
+            restarts: Vec::new(),
             policy: None,
             evictions: Some(EvictionRules::default()),
             order: Order::default(),
@@ -278,9 +279,13 @@ impl Block {
 
     fn trouble(&mut self, at: &str, rest: &[&str]) -> Result<(), Wrong> {
         let at = Time::ZERO + units::span(at).map_err(|expected| wrong(expected, at))?;
+        if rest == ["restart"] {
+            self.scenario.restarts.push(at);
+            return Ok(());
+        }
         let &[verb, target] = rest else {
             return Err(wrong(
-                "`at TIME VERB NODE` or `at TIME VERB NODE:GPU`",
+                "`at TIME VERB NODE`, `at TIME VERB NODE:GPU` or `at TIME restart`",
                 &rest.join(" "),
             ));
         };
@@ -520,6 +525,7 @@ fn finish(file: &str, scenario: &mut Scenario) -> Result<(), ReadError> {
             &format!("`{}`", clip(policy)),
         ));
     }
+    scenario.restarts.sort_unstable();
     scenario
         .expectations
         .sort_by_key(|e| e.at.unwrap_or(Time::MAX));

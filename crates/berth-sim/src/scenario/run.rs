@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use berth_core::id::NodeId;
+use berth_core::model::draft::Draft;
 use berth_core::model::snapshot::Snapshot;
 use berth_core::sched::explain;
 use berth_core::sched::policy::{self, Entry, POLICIES};
@@ -103,18 +104,27 @@ fn play(
         ..Profile::new(policy, world.target(&index).into())
     };
     let stream = Stream::from_seed(0).child("policy");
-    let mut scheduler = Scheduler::new(world, index, &profile, stream);
+    let mut scheduler = Scheduler::new(world, index, &profile, stream.clone());
     let mut cycles = 0;
+    let mut restarts = scenario.restarts.iter().copied().peekable();
     for expectation in &scenario.expectations {
         let until = expectation.at.unwrap_or(Time::MAX);
         loop {
-            let step = scheduler.step(until);
+            let restart = restarts.peek().copied().filter(|&at| at <= until);
+            let step = scheduler.step(restart.unwrap_or(until));
             let step = step.map_err(|violations| SimulateError::Invariant {
                 seed: 0,
                 at_ms: scheduler.cluster.tally().now.0,
                 violations,
             })?;
-            let Some(step) = step else { break };
+            let Some(step) = step else {
+                if restarts.next_if(|&at| at <= until).is_none() {
+                    break;
+                }
+                let index = Draft::over(scheduler.index());
+                scheduler = Scheduler::new(scheduler.cluster, index, &profile, stream.clone());
+                continue;
+            };
             seen(&scheduler, &step);
             cycles += 1;
         }

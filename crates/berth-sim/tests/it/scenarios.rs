@@ -68,6 +68,8 @@ fn a_wrong_scenario_is_refused_by_line() {
     check("node n1\nexpect 0s happiness=1", 4, "running");
     check("node n1\nexpect 0s running=many", 4, "value");
     check("node n1\nat 5m explode n1", 4, "lose");
+    check("node n1\nat 5m restart n1", 4, "lose");
+    check("node n1\nat 5m lose", 4, "`at TIME restart`");
     check(
         "node n1\nat 5m lose n2\nexpect 0s running=0",
         3,
