@@ -1,5 +1,6 @@
 //! Behaviour of the core as a whole: random worlds against brute-force oracles, and small stories.
 
+mod bad_input;
 mod draft;
 mod engine;
 mod explain;
