@@ -190,6 +190,6 @@ mod tests {
     #[test]
     fn of_many_kinds_a_message_names_some_and_counts_the_rest() {
         assert_eq!(words(&[Kind::Node, Kind::Pod]), "nodes, pods");
-        assert!(words(&Kind::ALL).ends_with("persistentvolumeclaims, 13 other kinds"));
+        assert!(words(&Kind::ALL).ends_with("persistentvolumeclaims, 16 other kinds"));
     }
 }
