@@ -6,6 +6,7 @@
     reason = "examples are files, and blessing is asked for by a variable"
 )]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -91,6 +92,7 @@ fn faulty_examples_show_their_faults_under_their_causes() {
 fn no_rule_fires_on_a_clean_example() {
     let clean = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/clean");
     let mut wrong = String::new();
+    let mut formats = BTreeSet::new();
     for entry in fs::read_dir(clean)
         .expect("clean examples are there")
         .filter_map(Result::ok)
@@ -102,10 +104,18 @@ fn no_rule_fires_on_a_clean_example() {
             "{:?}",
             report.coverage.gaps
         );
+        formats.extend(report.coverage.sources.iter().map(|source| source.format));
         let found = lines(&report);
         if !found.is_empty() {
             wrong += &format!("{}:\n{found}", entry.file_name().to_string_lossy());
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+    for format in FORMATS.iter().filter(|one| one.name != "live cluster") {
+        assert!(
+            formats.contains(format.name),
+            "no clean example of {}",
+            format.name
+        );
+    }
 }

@@ -12,6 +12,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
 
+use crate::damage;
+
 const POD: &str =
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"n\",\"name\":\"p\"}}";
 
@@ -188,6 +190,16 @@ fn secrets_are_nowhere_in_a_dump() {
     let dump = reader.finish();
     assert_eq!(dump.objects.pods.len(), 1);
     assert!(!format!("{dump:?}").contains("hunter2"));
+}
+
+#[test]
+fn no_damage_to_a_dump_of_any_kind_makes_the_audit_panic() {
+    let samples = damage::samples();
+    for seed in 0..500 {
+        let files = damage::damaged(&samples, seed);
+        let outcome = std::panic::catch_unwind(|| damage::audited(&files));
+        assert!(outcome.is_ok(), "seed {seed}");
+    }
 }
 
 /// Paths that lead to every format.
