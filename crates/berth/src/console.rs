@@ -19,6 +19,17 @@ pub(crate) mod view;
 
 use view::View;
 
+/// What there is to show.
+#[derive(Debug, Clone)]
+pub(crate) enum Front {
+    /// Nothing yet: the cluster is being listed.
+    Listing,
+    /// Another scheduler decides; this one is ready to.
+    StandingBy,
+    /// What this scheduler works on.
+    Scheduling(Arc<Console>),
+}
+
 /// The latest publication and its view, worked out once for all who look.
 #[derive(Debug)]
 pub(crate) struct Console {

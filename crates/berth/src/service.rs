@@ -69,8 +69,8 @@ pub(crate) struct Options {
     pub(crate) profile: Profile,
     /// Name of the cluster for people.
     pub(crate) name: String,
-    /// Seed of the cluster.
-    pub(crate) seed: u64,
+    /// Seed of an embedded cluster; a real one has none.
+    pub(crate) seed: Option<u64>,
     /// The first instant.
     pub(crate) start: Time,
     /// Virtual time that is played as fast as it goes before the clock takes over, so that people

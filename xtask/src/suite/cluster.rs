@@ -7,7 +7,9 @@
 mod bind;
 mod case;
 mod dra;
+mod events;
 mod failover;
+mod faults;
 mod gang;
 mod hostile;
 mod object;
@@ -48,8 +50,10 @@ const ALL: &[(&str, &[Case])] = &[
     ("volume", volume::CASES),
     ("dra", dra::CASES),
     ("preemption", preemption::CASES),
+    ("events", events::CASES),
     ("hostile", hostile::CASES),
     ("restart", restart::CASES),
+    ("faults", faults::CASES),
     ("failover", failover::CASES),
 ];
 

@@ -5,7 +5,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,11 @@ impl Api {
             std::thread::sleep(POLL);
         }
         Ok(api)
+    }
+
+    /// Where it is asked, without keys.
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
     }
 
     /// Reads an object; anything but success is an error.

@@ -6,6 +6,7 @@
 pub(crate) mod api;
 mod daemon;
 mod down;
+pub(crate) mod faulty;
 mod folders;
 mod options;
 mod plan;

@@ -40,17 +40,18 @@ pub(crate) fn install_crds(testbed: &Testbed, berth: &Path) -> anyhow::Result<()
 }
 
 impl Scheduler {
-    /// Starts `berth scheduler` with more arguments.
+    /// Starts `berth scheduler` with more arguments, before the server that `kubeconfig` leads to.
     pub(crate) fn berth(
         testbed: &Testbed,
         program: &Path,
+        kubeconfig: &Path,
         log: &str,
         arguments: &[&str],
     ) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
         command
             .args(["scheduler", "--listen", "127.0.0.1:0", "--kubeconfig"])
-            .arg(testbed.kubeconfig())
+            .arg(kubeconfig)
             .args(arguments);
         Self::start(testbed, command, log)
     }

@@ -5,42 +5,35 @@
 //! are bounded. Without the right to write ([`Fence`]) nothing is sent. Not here: decisions.
 
 pub mod claims;
+mod events;
 pub mod grants;
+mod pods;
 mod queues;
 mod request;
 pub mod volumes;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use berth_core::filter::facts::Text;
 use berth_core::filter::facts::pod::PodFacts;
 use berth_core::limits;
-use k8s_openapi::api::core::v1 as api;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, Patch, PostParams, Preconditions};
-use kube::{Api, Client};
-use serde_json::json;
+use kube::Client;
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{sleep, timeout};
 
 use super::change::{Change, Outcome};
 use super::queue_status::Said;
 use claims::ClaimOrder;
+use events::{Events, Happened};
 use grants::{Desk, Record};
 pub use request::MANAGER;
-use request::{REQUEST_TIME_MAX, parameters, refused, trouble, within};
+use request::trouble;
 use volumes::VolumeOrder;
 
 /// Writes under way at one time: enough to keep an API server busy, few enough for it to stay fair.
 const WRITES_MAX: usize = 64;
-
-/// Attempts at one write, with a pause that doubles from the first.
-const ATTEMPTS_MAX: u32 = 5;
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Orders that wait: a bind and a record a pod at the most, and as much again for everything else,
 /// which can be left out.
@@ -72,19 +65,23 @@ impl PodName {
     }
 }
 
+/// A pod goes to a node; Berth's own gate is taken away and its claims get their devices and volumes
+/// first.
+#[derive(Debug, Clone)]
+pub struct Bind {
+    pub pod: PodName,
+    pub node: Text,
+    /// Whether Berth's own gate is still on it.
+    pub is_gated: bool,
+    pub claims: Vec<ClaimOrder>,
+    pub volumes: Vec<VolumeOrder>,
+}
+
 /// What is to be done.
 #[derive(Debug, Clone)]
 pub enum Order {
-    /// A pod goes to a node; Berth's own gate is taken away and its claims get their devices and
-    /// volumes first.
-    Bind {
-        pod: PodName,
-        node: Text,
-        /// Whether Berth's own gate is still on it.
-        is_gated: bool,
-        claims: Vec<ClaimOrder>,
-        volumes: Vec<VolumeOrder>,
-    },
+    /// A pod goes to a node.
+    Bind(Bind),
     /// The claim of an earlier attempt to bind a pod goes, with its devices.
     Unmake { namespace: Text, name: Text },
     /// Who has which GPU of a node is recorded.
@@ -101,7 +98,11 @@ pub enum Order {
         version: Text,
         reason: String,
         message: String,
+        /// The token of why it waits.
+        token: String,
     },
+    /// The markers of a pod name different gangs.
+    TellDisagreement { pod: PodName, message: String },
     /// A queue is told how it stands.
     TellQueue { queue: Text, said: Said },
 }
@@ -123,13 +124,17 @@ impl Fence {
     }
 }
 
-/// Carries out orders until nobody gives any.
+/// Carries out orders until nobody gives any; `instance` is who does, for the events.
 pub async fn carry_out(
     client: Client,
     mut orders: Receiver<Order>,
     changes: Sender<Change>,
     fence: Fence,
+    instance: String,
 ) {
+    let (events, told) = Events::channel();
+    let mut writer = JoinSet::new();
+    writer.spawn(events::write(client.clone(), told, instance, fence.clone()));
     let mut actor = Actor {
         client,
         changes,
@@ -137,6 +142,7 @@ pub async fn carry_out(
         slots: Arc::new(Semaphore::new(WRITES_MAX)),
         writes: JoinSet::new(),
         desk: Desk::default(),
+        events,
     };
     loop {
         tokio::select! {
@@ -159,6 +165,7 @@ struct Actor {
     slots: Arc<Semaphore>,
     writes: JoinSet<Done>,
     desk: Desk,
+    events: Events,
 }
 
 /// What a write leaves to be done.
@@ -186,9 +193,9 @@ impl Actor {
     async fn write(&mut self, order: Order) {
         let slot = self.slot().await;
         let (client, changes) = (self.client.clone(), self.changes.clone());
-        let fence = self.fence.clone();
+        let (fence, events) = (self.fence.clone(), self.events.clone());
         self.writes.spawn(async move {
-            let told = carry_out_one(&client, order, &fence).await;
+            let told = carry_out_one(&client, order, &fence, &events).await;
             // The slot is free before the index is told: it may be waiting for nothing else.
             drop(slot);
             if let Some(change) = told {
@@ -208,7 +215,7 @@ impl Actor {
             let mut then = record.then;
             if let Err(why) = written {
                 for order in std::mem::take(&mut then) {
-                    if let Order::Bind { pod, .. } = order {
+                    if let Order::Bind(Bind { pod, .. }) = order {
                         let outcome = trouble(why.clone());
                         let (key, uid) = (pod.key(), pod.uid);
                         let _ = changes.send(Change::Bind { key, uid, outcome }).await;
@@ -246,26 +253,22 @@ pub fn channel() -> (Sender<Order>, Receiver<Order>) {
     mpsc::channel(ORDERS_MAX)
 }
 
-async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<Change> {
+async fn carry_out_one(
+    client: &Client,
+    order: Order,
+    fence: &Fence,
+    events: &Events,
+) -> Option<Change> {
     match order {
-        Order::Bind {
-            pod,
-            node,
-            is_gated,
-            claims,
-            volumes,
-        } => {
-            let prepared = async {
-                if is_gated {
-                    open_gate(client, &pod, fence).await?;
-                }
-                claims::write(client, &pod, &claims, fence).await?;
-                volumes::write(client, &pod, &node, &volumes, fence).await
-            };
-            let outcome = match prepared.await {
-                Ok(()) => bind(client, &pod, &node, fence).await,
+        Order::Bind(bind) => {
+            let outcome = match prepare(client, &bind, fence).await {
+                Ok(()) => pods::bind(client, &bind.pod, &bind.node, fence).await,
                 Err(outcome) => outcome,
             };
+            let Bind { pod, node, .. } = bind;
+            if matches!(outcome, Outcome::Bound) {
+                events.tell(&pod, Happened::Scheduled { node });
+            }
             let (key, uid) = (pod.key(), pod.uid);
             Some(Change::Bind { key, uid, outcome })
         }
@@ -285,7 +288,8 @@ async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<C
             cause,
             message,
         } => {
-            evict(client, &pod, cause, &message, fence).await;
+            pods::evict(client, &pod, cause, &message, fence).await;
+            events.tell(&pod, Happened::Preempted { message });
             None
         }
         Order::Tell {
@@ -293,9 +297,15 @@ async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<C
             version,
             reason,
             message,
+            token,
         } => {
-            let condition = condition("PodScheduled", "False", &reason, &message);
-            tell(client, &pod, &version, condition, fence).await;
+            let condition = pods::condition("PodScheduled", "False", &reason, &message);
+            pods::tell(client, &pod, &version, condition, fence).await;
+            events.tell(&pod, Happened::Waits { token, message });
+            None
+        }
+        Order::TellDisagreement { pod, message } => {
+            events.tell(&pod, Happened::MarkersDisagree { message });
             None
         }
         Order::TellQueue { queue, said } => {
@@ -305,158 +315,11 @@ async fn carry_out_one(client: &Client, order: Order, fence: &Fence) -> Option<C
     }
 }
 
-async fn bind(client: &Client, pod: &PodName, node: &Text, fence: &Fence) -> Outcome {
-    let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
-    let binding = api::Binding {
-        metadata: ObjectMeta {
-            name: Some(pod.name.to_string()),
-            namespace: Some(pod.namespace.to_string()),
-            uid: Some(pod.uid.to_string()),
-            ..ObjectMeta::default()
-        },
-        target: api::ObjectReference {
-            kind: Some("Node".to_owned()),
-            name: Some(node.to_string()),
-            ..api::ObjectReference::default()
-        },
-    };
-    let parameters = PostParams::default();
-    let mut pause = PAUSE;
-    let mut last = String::new();
-    for _ in 0..ATTEMPTS_MAX {
-        if fence.is_closed() {
-            return trouble("the right to write was lost".to_owned());
-        }
-        let write = pods.create_subresource::<_, serde_json::Value>(
-            "binding",
-            &pod.name,
-            &parameters,
-            &binding,
-        );
-        match timeout(REQUEST_TIME_MAX, write).await {
-            Ok(Ok(_)) => return Outcome::Bound,
-            Ok(Err(kube::Error::Api(status))) => match status.code {
-                404 => return Outcome::Overtaken,
-                409 => return look(&pods, pod, node).await,
-                429 | 500..=599 => last = status.message.clone(),
-                _ => return refused(&status),
-            },
-            Ok(Err(error)) => last = error.to_string(),
-            Err(_) => last = "the API server did not answer".to_owned(),
-        }
-        sleep(pause).await;
-        pause *= 2;
+/// What a pod needs before it can be bound.
+async fn prepare(client: &Client, bind: &Bind, fence: &Fence) -> Result<(), Outcome> {
+    if bind.is_gated {
+        pods::open_gate(client, &bind.pod, fence).await?;
     }
-    match look(&pods, pod, node).await {
-        Outcome::Refused { .. } => trouble(last),
-        other => other,
-    }
-}
-
-/// Whether a pod is bound after all.
-async fn look(pods: &Api<api::Pod>, pod: &PodName, node: &Text) -> Outcome {
-    match timeout(REQUEST_TIME_MAX, pods.get_opt(&pod.name)).await {
-        Ok(Ok(Some(found))) => {
-            let is_same = found.metadata.uid.as_deref() == Some(&*pod.uid);
-            let place = found
-                .spec
-                .as_ref()
-                .and_then(|spec| spec.node_name.as_deref());
-            match place.filter(|place| !place.is_empty()) {
-                _ if !is_same => Outcome::Overtaken,
-                Some(place) if place == node.as_str() => Outcome::Bound,
-                Some(_) => Outcome::Overtaken,
-                None => trouble("it was changed at the same time".to_owned()),
-            }
-        }
-        Ok(Ok(None)) => Outcome::Overtaken,
-        Ok(Err(error)) => trouble(error.to_string()),
-        Err(_) => trouble("the API server did not answer".to_owned()),
-    }
-}
-
-/// Takes Berth's own gate off a pod, which has no other.
-async fn open_gate(client: &Client, pod: &PodName, fence: &Fence) -> Result<(), Outcome> {
-    if fence.is_closed() {
-        return Err(trouble("the right to write was lost".to_owned()));
-    }
-    let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
-    let patch = Patch::Merge(json!({
-        "metadata": { "uid": pod.uid.as_str() },
-        "spec": { "schedulingGates": [] },
-    }));
-    within(pods.patch(&pod.name, &parameters(), &patch)).await?;
-    Ok(())
-}
-
-/// Marks a pod as disrupted and deletes it.
-async fn evict(client: &Client, pod: &PodName, cause: &str, message: &str, fence: &Fence) {
-    let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
-    let mark = Patch::Strategic(json!({
-        "metadata": { "uid": pod.uid.as_str() },
-        "status": { "conditions": [condition("DisruptionTarget", "True", cause, message)] },
-    }));
-    let parameters = parameters();
-    let parameters_of_delete = DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: Some(pod.uid.to_string()),
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
-    };
-    let mut pause = PAUSE;
-    for _ in 0..ATTEMPTS_MAX {
-        if fence.is_closed() {
-            return;
-        }
-        // Without the mark the eviction is as good; only its reason is missing.
-        let marking = pods.patch_status(&pod.name, &parameters, &mark);
-        if let Ok(Err(why)) = timeout(REQUEST_TIME_MAX, marking).await {
-            tracing::debug!(pod = %pod.name, %why, "can't be marked as disrupted");
-        }
-        let delete = pods.delete(&pod.name, &parameters_of_delete);
-        match timeout(REQUEST_TIME_MAX, delete).await {
-            Ok(Ok(_)) => return,
-            Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => return,
-            Ok(Err(why)) => tracing::warn!(pod = %pod.name, %why, "can't be evicted"),
-            Err(_) => tracing::warn!(pod = %pod.name, "eviction got no answer"),
-        }
-        sleep(pause).await;
-        pause *= 2;
-    }
-}
-
-/// Writes into a pod's status why it waits. Best effort: the next change writes it again. With the
-/// version as the lock it can't reach a pod that has been bound in the meantime.
-async fn tell(
-    client: &Client,
-    pod: &PodName,
-    version: &Text,
-    condition: serde_json::Value,
-    fence: &Fence,
-) {
-    if fence.is_closed() {
-        return;
-    }
-    let pods: Api<api::Pod> = Api::namespaced(client.clone(), &pod.namespace);
-    let patch = Patch::Strategic(json!({
-        "metadata": { "uid": pod.uid.as_str(), "resourceVersion": version.as_str() },
-        "status": { "conditions": [condition] },
-    }));
-    let parameters = parameters();
-    let write = pods.patch_status(&pod.name, &parameters, &patch);
-    if let Ok(Err(why)) = timeout(REQUEST_TIME_MAX, write).await {
-        tracing::debug!(pod = %pod.name, %why, "can't be told why it waits");
-    }
-}
-
-fn condition(kind: &str, status: &str, reason: &str, message: &str) -> serde_json::Value {
-    let now = k8s_openapi::jiff::Timestamp::now();
-    json!({
-        "type": kind,
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-    })
+    claims::write(client, &bind.pod, &bind.claims, fence).await?;
+    volumes::write(client, &bind.pod, &bind.node, &bind.volumes, fence).await
 }

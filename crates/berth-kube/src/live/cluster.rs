@@ -21,7 +21,7 @@ use tokio::sync::mpsc::{Receiver, Sender};
 
 use super::act::grants::Record;
 use super::act::volumes::VolumeOrder;
-use super::act::{Order, PodName};
+use super::act::{Bind, Order, PodName};
 use super::change::Change;
 use super::clock::Clock;
 use super::feed::{Feed, PodState, Standing};
@@ -49,15 +49,7 @@ pub struct Live {
     epoch: i64,
     /// Whether nobody has decided yet about what is there.
     is_new: bool,
-    /// How much has been done since the start.
-    pub counts: Counts,
-}
-
-/// How much has been done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    pub changes: u64,
-    pub binds: u64,
+    /// Pods that were evicted since the start.
     pub evictions: u64,
 }
 
@@ -83,7 +75,7 @@ impl Live {
             queue_teller: QueueTeller::default(),
             epoch: 0,
             is_new: false,
-            counts: Counts::default(),
+            evictions: 0,
         }
     }
 
@@ -134,6 +126,19 @@ impl Live {
         }
     }
 
+    /// Tells a pod which of its markers counts.
+    fn disagreement(&self, key: &Text) -> Option<Order> {
+        let pod = self.feed.pod_named(key)?;
+        let mark = pod.record.gang.as_ref()?;
+        let other = mark.conflict?;
+        let message = format!(
+            "its markers name different gangs: {} counts, the one of {other} does not; take one away",
+            mark.key
+        );
+        let pod = PodName::of(&pod.record.facts);
+        Some(Order::TellDisagreement { pod, message })
+    }
+
     fn evict(&mut self, index: &Snapshot, evict: &Evict) {
         let Some((key, pod)) = self.feed.pod(evict.pod) else {
             return;
@@ -153,7 +158,7 @@ impl Live {
             self.leaving.add(&key, &node);
         }
         self.dismissed.push(key);
-        self.counts.evictions += 1;
+        self.evictions += 1;
         self.send(Order::Evict {
             pod: name,
             cause: "PreemptionByScheduler",
@@ -170,14 +175,13 @@ impl Live {
                 continue;
             };
             let claims = self.feed.claim_orders(index, &state.record.facts);
-            let order = Order::Bind {
+            let order = Order::Bind(Bind {
                 pod: PodName::of(&state.record.facts),
                 node: node.clone(),
                 is_gated: !state.record.gates.is_empty(),
                 claims,
                 volumes: volume_orders(index, &state.record.facts),
-            };
-            self.counts.binds += 1;
+            });
             orders.extend(self.leaving.pass(&node, order));
         }
         if is_shared(index, id) {
@@ -270,7 +274,6 @@ impl Cluster for Live {
             self.feed.apply(index, change, now);
             taken += 1;
         }
-        self.counts.changes += taken as u64;
         self.release_after_departures();
         let now = self.clock.now();
         news |= self.feed.wake(index, now);
@@ -284,6 +287,11 @@ impl Cluster for Live {
     fn tell(&mut self, index: &Snapshot, waiting: &[Waiting], now: Time) {
         for ClaimKey { namespace, name } in self.feed.take_left_over() {
             self.send(Order::Unmake { namespace, name });
+        }
+        for key in self.feed.take_disagreeing() {
+            if let Some(order) = self.disagreement(&key) {
+                self.send(order);
+            }
         }
         for node in self.feed.take_unrecorded() {
             if is_shared(index, node) {

@@ -130,6 +130,11 @@ pub struct Feed {
     pub unreadable: BTreeMap<(Kind, Text), String>,
     /// Pods that have left since the last call of [`Feed::take_gone`].
     gone: Vec<Text>,
+    /// Waiting pods whose markers name different gangs, and that have not been told so.
+    disagreeing: BTreeSet<Text>,
+    /// Pods that have come so far, and those of them that left a place.
+    pub came: u64,
+    pub ended: u64,
 }
 
 impl Feed {
@@ -161,6 +166,9 @@ impl Feed {
             early: Vec::new(),
             unreadable: BTreeMap::new(),
             gone: Vec::new(),
+            disagreeing: BTreeSet::new(),
+            came: 0,
+            ended: 0,
         }
     }
 
@@ -207,6 +215,11 @@ impl Feed {
     /// Pods that have gone or lost their place since the last call.
     pub fn take_gone(&mut self) -> Vec<Text> {
         std::mem::take(&mut self.gone)
+    }
+
+    /// Waiting pods whose markers name different gangs, since the last call.
+    pub fn take_disagreeing(&mut self) -> BTreeSet<Text> {
+        std::mem::take(&mut self.disagreeing)
     }
 
     /// Nodes on which pods were found whose GPUs nobody has recorded, since the last call.

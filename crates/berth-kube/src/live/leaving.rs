@@ -64,7 +64,7 @@ impl Leaving {
 mod tests {
     use arcstr::literal;
 
-    use super::super::act::PodName;
+    use super::super::act::{Bind, PodName};
     use super::*;
 
     fn order(name: &str) -> Order {
@@ -73,13 +73,13 @@ mod tests {
             name: Text::from(name),
             uid: Text::from(name),
         };
-        Order::Bind {
+        Order::Bind(Bind {
             pod,
             node: literal!("n1"),
             is_gated: false,
             claims: Vec::new(),
             volumes: Vec::new(),
-        }
+        })
     }
 
     #[test]

@@ -35,7 +35,17 @@ pub(super) struct Teller {
     next: Option<Time>,
     /// Where the next round begins among the groups.
     from: usize,
-    told: BTreeMap<Text, (String, String)>,
+    told: BTreeMap<Text, Said>,
+}
+
+/// What a pod is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Said {
+    /// Of the condition.
+    reason: &'static str,
+    message: String,
+    /// Of why it waits.
+    token: &'static str,
 }
 
 impl Teller {
@@ -57,8 +67,8 @@ impl Teller {
         });
         let mut orders = Vec::new();
         for (key, pod) in feed.pods() {
-            if let Some((reason, message)) = words_apart(pod) {
-                self.tell(key, pod, reason, message, &mut orders);
+            if let Some(said) = words_apart(pod) {
+                self.tell(key, pod, said, &mut orders);
             }
         }
         let n = waiting.len();
@@ -84,7 +94,7 @@ impl Teller {
             return;
         };
         let explanation = explain(index, group, hindrance);
-        let (reason, message) = words(index, &explanation);
+        let said = words(index, &explanation);
         for &id in pods.values() {
             if orders.len() >= PODS_MAX {
                 return;
@@ -92,35 +102,28 @@ impl Teller {
             if let Some((key, pod)) = feed.pod(id)
                 && matches!(pod.standing, Standing::In(_))
             {
-                self.tell(key, pod, reason.clone(), message.clone(), orders);
+                self.tell(key, pod, said.clone(), orders);
             }
         }
     }
 
-    fn tell(
-        &mut self,
-        key: &Text,
-        pod: &PodState,
-        reason: String,
-        message: String,
-        orders: &mut Vec<Order>,
-    ) {
-        let said = (reason, message);
+    fn tell(&mut self, key: &Text, pod: &PodState, said: Said, orders: &mut Vec<Order>) {
         if orders.len() >= PODS_MAX || self.told.get(key) == Some(&said) {
             return;
         }
         orders.push(Order::Tell {
             pod: PodName::of(&pod.record.facts),
             version: pod.record.version.clone(),
-            reason: said.0.clone(),
-            message: said.1.clone(),
+            reason: said.reason.to_owned(),
+            message: said.message.clone(),
+            token: said.token.to_owned(),
         });
         self.told.insert(key.clone(), said);
     }
 }
 
-/// The reason and the message of an explanation.
-fn words(index: &Snapshot, explanation: &Explanation) -> (String, String) {
+/// An explanation as it is told.
+fn words(index: &Snapshot, explanation: &Explanation) -> Said {
     let token = explanation.reason.token();
     let reason = if explanation.hindrance.is_quota() {
         token
@@ -143,11 +146,15 @@ fn words(index: &Snapshot, explanation: &Explanation) -> (String, String) {
     if message.chars().count() > MESSAGE_CHARS_MAX {
         message = message.chars().take(MESSAGE_CHARS_MAX).collect();
     }
-    (reason.to_owned(), message)
+    Said {
+        reason,
+        message,
+        token,
+    }
 }
 
 /// What is said to a pod that is not in the index; `None` where that is nobody's business here.
-fn words_apart(pod: &PodState) -> Option<(String, String)> {
+fn words_apart(pod: &PodState) -> Option<Said> {
     let Words {
         reason,
         message,
@@ -159,6 +166,10 @@ fn words_apart(pod: &PodState) -> Option<(String, String)> {
     } else {
         reason
     };
-    let said = || (condition.to_owned(), format!("{reason}: {message}"));
+    let said = || Said {
+        reason: condition,
+        message: format!("{reason}: {message}"),
+        token: reason,
+    };
     (audience == Audience::Everybody).then(said)
 }

@@ -1,4 +1,4 @@
-//! `berth up`: scheduler, console and a simulated cluster in one process.
+//! `berth up`: scheduler, console and an embedded cluster in one process, or a Kubernetes instead.
 
 use std::fs;
 use std::io::{self, IsTerminal as _};
@@ -12,15 +12,17 @@ use berth_core::time::Span;
 use berth_sim::faults::FaultPlan;
 use berth_sim::site::Site;
 use berth_sim::workload::Workload;
+use tokio::sync::watch;
 
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::scheduler::{self, Reach, Running};
 use crate::cli::values;
 use crate::console::http::Server;
 use crate::console::summary::Summary;
 use crate::console::tui::look::Look;
 use crate::console::tui::{self, Around};
 use crate::console::view::View;
-use crate::console::{Console, plain};
+use crate::console::{Console, Front, plain};
 use crate::ext::data::Data;
 use crate::ext::trace::{self, Trace};
 use crate::output::{self, Format};
@@ -30,9 +32,18 @@ use crate::service::published::Published;
 use crate::service::{Options, Service};
 
 /// Run an embedded cluster with scheduler and console; needs no GPU, no Kubernetes, no root
+///
+/// With --cluster kube it schedules the Kubernetes of the kubeconfig instead, as `berth scheduler`
+/// with its defaults, and shows that.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// Which cluster
+    #[arg(long, value_enum, default_value_t = Cluster::Embedded)]
+    #[arg(conflicts_with_all = ["preset", "trace", "seed", "speed", "faults"])]
+    pub(crate) cluster: Cluster,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
     /// The cluster and its users
     #[arg(long, value_enum, default_value_t = Preset::Site1000)]
     pub(crate) preset: Preset,
@@ -81,6 +92,15 @@ pub(crate) struct Args {
     pub(crate) output: Format,
 }
 
+/// Which cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Cluster {
+    /// One in this process, with made-up users
+    Embedded,
+    /// The Kubernetes that the kubeconfig leads to
+    Kube,
+}
+
 /// A cluster and its users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Preset {
@@ -107,6 +127,7 @@ Examples:
   berth up
   berth up --speed 3600 --faults light
   berth up --preset small --speed 60
+  berth up --cluster kube --context lab
   berth up --plain --for 60s --output json";
 
 /// How long people go on submitting at a site: at the default speed over half an hour.
@@ -122,6 +143,32 @@ const CAPTURE_SIZES: std::ops::RangeInclusive<u16> = 50..=400;
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     // Before anything else: a port that is taken is the most likely mistake.
     let listener = listen(args.listen)?;
+    match args.cluster {
+        Cluster::Embedded => embedded(args, listener),
+        Cluster::Kube => kube(args, listener),
+    }
+}
+
+/// Schedules a Kubernetes.
+fn kube(args: &Args, listener: TcpListener) -> Result<Exit, Failure> {
+    // Notes of what happens would be drawn over the view.
+    if !is_full_screen(args) {
+        scheduler::start_log();
+    }
+    let defaults = scheduler::Args::with_defaults(args.reach.clone(), &args.policy, args.for_);
+    let Some(running) = Running::begin(&defaults, listener)? else {
+        return Ok(Exit::Done);
+    };
+    let around = Around { url: running.url() };
+    let shown = show(args, &running.console, &running.control, &around);
+    running.control.stop();
+    let last = running.end()?;
+    shown?;
+    conclude(args, &last, &around)
+}
+
+/// Plays an embedded cluster.
+fn embedded(args: &Args, listener: TcpListener) -> Result<Exit, Failure> {
     let workload = workload(args)?;
     let policy = policy::named(&args.policy).expect("the parser accepts names of the catalogue");
     let embedded =
@@ -131,7 +178,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let options = Options {
         profile: embedded.profile,
         name: workload.name.clone(),
-        seed: args.seed,
+        seed: Some(args.seed),
         start: embedded.start,
         head_start: head_start(args),
         speed: args.speed,
@@ -141,7 +188,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let control = Arc::new(Control::default());
     let service = Service::start(embedded.scheduler, options, Arc::clone(&control))?;
     let console = Arc::new(Console::new(service.latest()));
-    let server = Server::start(listener, Arc::clone(&console), Arc::clone(&control))?;
+    let (_, front) = watch::channel(Front::Scheduling(Arc::clone(&console)));
+    let server = Server::start(listener, front, Arc::clone(&control))?;
     let around = Around {
         url: format!("http://{}", server.address()),
     };
@@ -153,10 +201,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
             .next("this is a defect of Berth: please report it with the seed")
     })?;
     shown?;
+    conclude(args, &last, &around)
+}
+
+/// The last frame where one is asked for, and the summary.
+fn conclude(args: &Args, last: &Published, around: &Around) -> Result<Exit, Failure> {
     if let Some(path) = &args.capture {
-        capture(path, args.capture_size, &last, &around)?;
+        capture(path, args.capture_size, last, around)?;
     }
-    let summary = Summary::of(&last);
+    let summary = Summary::of(last);
     output::print(&summary, args.output)?;
     Ok(if summary.invariant_violations > 0 {
         Exit::Internal
@@ -173,10 +226,14 @@ fn head_start(args: &Args) -> Span {
     }
 }
 
+fn is_full_screen(args: &Args) -> bool {
+    let is_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
+    is_terminal && !args.plain && args.capture.is_none()
+}
+
 /// Shows the view that fits where the output goes, until the end.
 fn show(args: &Args, console: &Console, control: &Control, around: &Around) -> Result<(), Failure> {
-    let is_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
-    if args.plain || args.capture.is_some() || !is_terminal {
+    if !is_full_screen(args) {
         eprintln!(
             "{} serves the page, /metrics and /api/v1/snapshot; Ctrl-C ends",
             around.url

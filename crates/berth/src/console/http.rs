@@ -19,10 +19,10 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::runtime::{self, Runtime};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::Console;
+use super::Front;
 use crate::service::control::Control;
 
 mod api;
@@ -70,7 +70,13 @@ const HEADERS: [(HeaderName, &str); 5] = [
 /// What handlers share.
 #[derive(Debug, Clone)]
 struct Shared {
-    console: Arc<Console>,
+    front: watch::Receiver<Front>,
+}
+
+impl Shared {
+    fn front(&self) -> Front {
+        self.front.borrow().clone()
+    }
 }
 
 /// The running server.
@@ -81,13 +87,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves `console` on `listener`, and stops `control` on SIGINT and SIGTERM.
+    /// Serves what is in `front` on `listener`, and stops `control` on SIGINT and SIGTERM.
     ///
     /// # Errors
     /// If the machine gives no threads, or the listener can't be used.
     pub(crate) fn start(
         listener: TcpListener,
-        console: Arc<Console>,
+        front: watch::Receiver<Front>,
         control: Arc<Control>,
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
@@ -97,7 +103,7 @@ impl Server {
             .thread_name("berth-http")
             .enable_all()
             .build()?;
-        let app = app(Shared { console }, Hosts::of(address));
+        let app = app(Shared { front }, Hosts::of(address));
         let (listener, signals) = {
             let _inside = runtime.enter();
             (
@@ -127,6 +133,7 @@ fn app(shared: Shared, hosts: Hosts) -> Router {
         .route("/", get(page::page))
         .route("/style.css", get(page::style))
         .route("/healthz", get(api::healthz))
+        .route("/readyz", get(api::readyz))
         .route("/metrics", get(api::metrics))
         .route("/api/v1/snapshot", get(api::snapshot))
         .fallback(|| async { api::problem(StatusCode::NOT_FOUND, "there is no such page") })

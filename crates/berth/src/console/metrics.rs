@@ -22,6 +22,9 @@ const QUEUE_DEPTH_MAX: usize = 1;
 /// The content type of what [`render`] returns.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// An answer without metrics.
+pub(crate) const NONE: &str = "# EOF\n";
+
 /// A metric.
 #[derive(Debug)]
 pub(crate) struct Metric {

@@ -32,6 +32,7 @@ use tokio::task::JoinSet;
 
 use super::control::{Control, Stop};
 use super::{Feed, Totals};
+use crate::console::Front;
 
 /// How long whoever stands by works on news before it looks whether its turn has come.
 const LOOK_EVERY: Span = Span(20);
@@ -118,8 +119,13 @@ impl Standby {
         let (client, name) = runtime.block_on(reach(&setup.target))?;
         let candidate = runtime.block_on(async {
             watches::follow_all(&client, &changes, &mut tasks).await?;
-            let actor = act::carry_out(client.clone(), ordered, changes.clone(), fence.clone());
-            tasks.spawn(actor);
+            tasks.spawn(act::carry_out(
+                client.clone(),
+                ordered,
+                changes.clone(),
+                fence.clone(),
+                identity(),
+            ));
             let (alarm, alarmed) = watch::channel(0);
             let candidate = candidate(&setup, client.clone(), alarm, &mut tasks).await?;
             let (keeper, closed) = (candidate.clone(), fence.clone());
@@ -151,7 +157,12 @@ impl Standby {
     }
 
     /// Keeps the index until this process's turn has come; `None` if it is stopped before.
-    pub(crate) fn wait(mut self, control: &Control) -> Option<Elected> {
+    /// `front` is told once it is ready.
+    pub(crate) fn wait(
+        mut self,
+        control: &Control,
+        front: &watch::Sender<Front>,
+    ) -> Option<Elected> {
         let mut noted = Instant::now();
         let mut since: Option<Instant> = None;
         let mut epoch = 0;
@@ -166,6 +177,9 @@ impl Standby {
                 since = Some(Instant::now());
             }
             let is_synced = self.live.feed().is_synced();
+            if is_synced && matches!(*front.borrow(), Front::Listing) {
+                front.send_replace(Front::StandingBy);
+            }
             if is_synced && since.is_some_and(|since| since.elapsed() >= SETTLE) {
                 self.live.begin(epoch);
                 return Some(self.elect());
@@ -245,24 +259,28 @@ async fn candidate(
         listens_at = Some(listener.local_addr()?);
         tasks.spawn(lease::be_listened_to(listener, alarm));
     }
-    let host = rustix::system::uname();
-    let host = host.nodename().to_string_lossy();
     Ok(Candidate {
         client,
         namespace: setup.lease.0.clone(),
         lease: setup.lease.1.clone(),
-        identity: format!("{host}-{}", std::process::id()),
+        identity: identity(),
         listens_at,
     })
 }
 
+/// Who this process is, for the Lease and for events.
+fn identity() -> String {
+    let host = rustix::system::uname();
+    let host = host.nodename().to_string_lossy();
+    format!("{host}-{}", std::process::id())
+}
+
 impl Feed for Live {
     fn totals(&self) -> Totals {
-        let counts = self.counts;
         Totals {
-            submitted: counts.changes,
-            completed: 0,
-            evictions: std::iter::once(("evicted".to_owned(), counts.evictions)).collect(),
+            submitted: self.feed().came,
+            completed: self.feed().ended,
+            evictions: std::iter::once(("evicted".to_owned(), self.evictions)).collect(),
             log_hash: String::new(),
         }
     }

@@ -25,7 +25,7 @@ pub(crate) struct Published {
     /// Name of the policy.
     pub(crate) policy: &'static str,
     /// Seed of the cluster.
-    pub(crate) seed: u64,
+    pub(crate) seed: Option<u64>,
     /// The cluster.
     pub(crate) snapshot: Snapshot,
     /// Each group that waits, in scheduling order, with what stops it.

@@ -70,7 +70,7 @@ pub(crate) fn published() -> Published {
         number: 1,
         name: "scripted".into(),
         policy: "best-fit",
-        seed: 42,
+        seed: Some(42),
         snapshot: draft.snapshot(),
         waiting: turns::in_order(profile().order, &draft, now, &decisions.waiting).into(),
         pace: Pace {

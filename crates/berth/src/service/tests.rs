@@ -67,7 +67,7 @@ fn start(
     };
     let profile = scripted::profile();
     let scheduler = Scheduler::new(cluster, Draft::new(), &profile, Stream::from_seed(1));
-    let (name, seed) = ("ticking".to_owned(), 1);
+    let (name, seed) = ("ticking".to_owned(), Some(1));
     let options = Options {
         profile,
         name,
@@ -161,7 +161,7 @@ fn a_panic_of_the_cluster_ends_the_service_instead_of_hanging_its_readers() {
     }
     let profile = scripted::profile();
     let scheduler = Scheduler::new(Faulty, Draft::new(), &profile, Stream::from_seed(1));
-    let (name, seed, start) = ("faulty".to_owned(), 1, Time::ZERO);
+    let (name, seed, start) = ("faulty".to_owned(), Some(1), Time::ZERO);
     let options = Options {
         profile,
         name,

@@ -162,7 +162,10 @@ impl<'a> Field<'a> {
         match side {
             Side::Berth => {
                 let program = self.cx.workspace.berth();
-                Scheduler::berth(&self.testbed, &program, "bench-berth", &[])
+                {
+                    let kubeconfig = self.testbed.kubeconfig();
+                    Scheduler::berth(&self.testbed, &program, &kubeconfig, "bench-berth", &[])
+                }
             }
             Side::KubeScheduler => {
                 let kubeconfig = self.testbed.kubeconfig();

@@ -43,6 +43,8 @@ pub(super) struct World {
     pub observer: Observer,
     pub api: Arc<Api>,
     pub testbed: Testbed,
+    /// The kubeconfig that schedulers are started with, if not the testbed's own.
+    pub through: Option<PathBuf>,
     berth: PathBuf,
     n_cases: u32,
     n_started: u32,
@@ -61,6 +63,7 @@ impl World {
             observer,
             api,
             testbed,
+            through: None,
             berth,
             n_cases: 0,
             n_started: 0,
@@ -97,7 +100,9 @@ impl World {
     pub(super) fn start(&mut self) -> anyhow::Result<()> {
         self.n_started += 1;
         let log = format!("berth-{}", self.n_started);
-        let scheduler = Scheduler::berth(&self.testbed, &self.berth, &log, &ARGUMENTS)?;
+        let through = self.through.clone();
+        let through = through.unwrap_or_else(|| self.testbed.kubeconfig());
+        let scheduler = Scheduler::berth(&self.testbed, &self.berth, &through, &log, &ARGUMENTS)?;
         self.schedulers.push(scheduler);
         Ok(())
     }
@@ -202,10 +207,11 @@ impl Cx<'_> {
     /// its Lease, as whoever supervises it would.
     pub(super) fn until_supervised(
         &mut self,
+        within: Duration,
         expected: &str,
         holds: impl Fn(&Seen<'_>) -> bool,
     ) -> anyhow::Result<()> {
-        let deadline = Instant::now() + WITHIN;
+        let deadline = Instant::now() + within;
         loop {
             let result = self.until_within(LOOK_EVERY, expected, &holds);
             if result.is_ok() || Instant::now() >= deadline {
@@ -295,11 +301,17 @@ impl Cx<'_> {
         lines[lines.len().saturating_sub(6)..].join("\n")
     }
 
-    fn clean(&self) -> anyhow::Result<()> {
+    /// Takes away all pods of the case.
+    pub(super) fn clear(&self) -> anyhow::Result<()> {
         let now = json!({"gracePeriodSeconds": 0});
         let api = &self.world.api;
         api.require(Verb::Delete, &self.path("pods"), &now)?;
-        self.until("no pod to be left", |seen| seen.n_pods() == 0)?;
+        self.until("no pod to be left", |seen| seen.n_pods() == 0)
+    }
+
+    fn clean(&self) -> anyhow::Result<()> {
+        self.clear()?;
+        let api = &self.world.api;
         for path in &self.made {
             // A case may have deleted it itself.
             api.send(Verb::Delete, path, &Value::Null)?;

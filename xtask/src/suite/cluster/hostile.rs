@@ -124,7 +124,7 @@ fn server_restarts(cx: &mut Cx<'_>) -> anyhow::Result<()> {
     let testbed = &mut cx.world.testbed;
     testbed.restart("kube-apiserver-0", Duration::from_secs(1))?;
     cx.until_api("the API server back", "/readyz", |_| true)?;
-    cx.until_supervised("100 pods bound", |seen| {
+    cx.until_supervised(WITHIN, "100 pods bound", |seen| {
         seen.n_bound("before") == 100 && seen.n_waiting("before", "QueueLimit") == 20
     })?;
     for index in 0..120 {

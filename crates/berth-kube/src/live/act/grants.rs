@@ -13,8 +13,8 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use tokio::time::{sleep, timeout};
 
-use super::request::{MANAGER, REQUEST_TIME_MAX};
-use super::{ATTEMPTS_MAX, Fence, Order, PAUSE};
+use super::request::{ATTEMPTS_MAX, MANAGER, PAUSE, REQUEST_TIME_MAX};
+use super::{Fence, Order};
 
 /// Who has what on a node, and the binds that follow once that is recorded.
 #[derive(Debug, Clone, Default)]

@@ -10,6 +10,10 @@ use crate::live::change::{Outcome, Refuser};
 /// The longest that one request may take.
 pub(super) const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
 
+/// Attempts at one write, with a pause that doubles from the first.
+pub(super) const ATTEMPTS_MAX: u32 = 5;
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
+
 /// The field manager of everything that the scheduler writes.
 pub const MANAGER: &str = "berth-scheduler";
 

@@ -20,7 +20,7 @@ use berth_core::time::Time;
 use super::gangs::ANY_GROUP;
 use super::{Apart, Feed, PodState, Standing};
 use crate::live::change::Kind;
-use crate::lower::{GpuAsk, PodRecord};
+use crate::lower::{GangMark, GpuAsk, PodRecord};
 
 impl Feed {
     pub(super) fn set_pod(&mut self, draft: &mut Draft, key: &Text, record: PodRecord, now: Time) {
@@ -58,6 +58,12 @@ impl Feed {
     }
 
     fn add_pod(&mut self, draft: &mut Draft, key: &Text, record: PodRecord, now: Time) {
+        self.came += 1;
+        let waits = record.node.is_none() && self.names.0.contains(&record.scheduler);
+        let disagrees = |mark: &GangMark| mark.conflict.is_some();
+        if waits && record.gang.as_ref().is_some_and(disagrees) {
+            self.disagreeing.insert(key.clone());
+        }
         let state = Box::new(PodState {
             record,
             standing: Standing::Apart(Apart::NotOurs),
@@ -70,7 +76,9 @@ impl Feed {
     pub(super) fn remove_pod(&mut self, draft: &mut Draft, key: &Text, now: Time) {
         if self.pods.contains_key(key) {
             self.take_out(draft, key, now);
-            self.pods.remove(key);
+            let pod = self.pods.remove(key);
+            self.ended += u64::from(pod.is_some_and(|pod| pod.record.node.is_some()));
+            self.disagreeing.remove(key);
             self.gone.push(key.clone());
         }
     }

@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Shared;
-use crate::console::metrics;
 use crate::console::view::event::EventRow;
 use crate::console::view::figures::Figures;
 use crate::console::view::fleet::NodeRow;
 use crate::console::view::queue::QueueRow;
 use crate::console::view::waiting::WaitingRow;
 use crate::console::view::{Bounded, View};
+use crate::console::{Console, Front, metrics};
 use crate::service::published::{Books, Published};
 
 /// Version of the API.
@@ -46,9 +46,29 @@ pub(super) fn problem(status: StatusCode, detail: &str) -> Response {
         .into_response()
 }
 
-/// Whether the service is well.
+/// Whether the service is well: standing by it is, and while it lists.
 pub(super) async fn healthz(State(shared): State<Shared>) -> Response {
-    match ailment(&shared.console.published(), Instant::now()) {
+    match shared.front() {
+        Front::Listing => "ok: listing the cluster\n".into_response(),
+        Front::StandingBy => "ok: standing by\n".into_response(),
+        Front::Scheduling(console) => health(&console),
+    }
+}
+
+/// Whether the service could decide at once, if it doesn't already.
+pub(super) async fn readyz(State(shared): State<Shared>) -> Response {
+    match shared.front() {
+        Front::Listing => problem(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the cluster is being listed",
+        ),
+        Front::StandingBy => "ok: standing by\n".into_response(),
+        Front::Scheduling(console) => health(&console),
+    }
+}
+
+fn health(console: &Console) -> Response {
+    match ailment(&console.published(), Instant::now()) {
         None => "ok\n".into_response(),
         Some(ailment) => problem(StatusCode::SERVICE_UNAVAILABLE, &ailment),
     }
@@ -67,8 +87,15 @@ fn ailment(published: &Published, now: Instant) -> Option<String> {
     (age > STALLED_AFTER).then(|| format!("nothing has been published for {} s", age.as_secs()))
 }
 
-/// Every metric.
+/// Every metric; none while standing by, so that only one scheduler's figures are summed up.
 pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
+    if !matches!(shared.front(), Front::Scheduling(_)) {
+        return (
+            [(header::CONTENT_TYPE, metrics::CONTENT_TYPE)],
+            metrics::NONE,
+        )
+            .into_response();
+    }
     let text = on_view(shared, metrics::render).await;
     match text {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
@@ -143,9 +170,25 @@ pub(super) async fn on_view<T: Send + 'static>(
     shared: Shared,
     render: impl FnOnce(Arc<Published>, Arc<View>) -> T + Send + 'static,
 ) -> Result<T, Response> {
+    let why = match shared.front() {
+        Front::Scheduling(console) => {
+            return rendered(console, render).await;
+        }
+        Front::Listing => "the cluster is being listed; try again in a moment",
+        Front::StandingBy => {
+            "this scheduler stands by; the one that holds the Lease shows the cluster"
+        }
+    };
+    Err(problem(StatusCode::SERVICE_UNAVAILABLE, why))
+}
+
+async fn rendered<T: Send + 'static>(
+    console: Arc<Console>,
+    render: impl FnOnce(Arc<Published>, Arc<View>) -> T + Send + 'static,
+) -> Result<T, Response> {
     let task = tokio::task::spawn_blocking(move || {
-        let view = shared.console.view();
-        render(shared.console.published(), view)
+        let view = console.view();
+        render(console.published(), view)
     });
     let failed = |_| {
         problem(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::{CONNECTIONS_MAX, Server};
-use crate::console::Console;
+use crate::console::{Console, Front};
 use crate::service::control::Control;
 use crate::service::scripted;
 
@@ -18,8 +18,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn server() -> Server {
     let (_, latest) = watch::channel(Arc::new(scripted::published()));
     let console = Arc::new(Console::new(latest));
+    serving(Front::Scheduling(console))
+}
+
+fn serving(front: Front) -> Server {
+    let (_, front) = watch::channel(front);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    Server::start(listener, console, Arc::new(Control::default())).unwrap()
+    Server::start(listener, front, Arc::new(Control::default())).unwrap()
 }
 
 /// Sends `request` as it is and returns the whole answer.
@@ -70,6 +75,7 @@ fn every_path_answers_in_its_own_form() {
         assert!(body(&answer).contains(part), "{path}: {answer}");
     };
     check("/healthz", "text/plain", "ok");
+    check("/readyz", "text/plain", "ok");
     check(
         "/metrics",
         "application/openmetrics-text",
@@ -84,6 +90,26 @@ fn every_path_answers_in_its_own_form() {
     check("/style.css", "text/css", "prefers-color-scheme");
     assert!(get(server.address(), "/nowhere").starts_with("HTTP/1.1 404"));
     server.stop();
+}
+
+#[test]
+fn whoever_stands_by_is_well_and_shows_nothing() {
+    for (front, ready) in [(Front::Listing, "503"), (Front::StandingBy, "200")] {
+        let server = serving(front);
+        let check = |path: &str, status: &str| {
+            let answer = get(server.address(), path);
+            assert_eq!(answer.split(' ').nth(1), Some(status), "{path}: {answer}");
+            answer
+        };
+        check("/healthz", "200");
+        check("/readyz", ready);
+        assert_eq!(body(&check("/metrics", "200")), "# EOF\n");
+        for path in ["/", "/api/v1/snapshot"] {
+            let answer = check(path, "503");
+            assert!(answer.contains("application/problem+json"), "{answer}");
+        }
+        server.stop();
+    }
 }
 
 #[test]

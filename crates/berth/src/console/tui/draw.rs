@@ -68,9 +68,9 @@ pub(crate) fn draw(
     } else {
         narrow(frame, body, map_lines, view, state, look);
     }
-    frame.render_widget(footer(around, area.width, look), foot);
+    frame.render_widget(footer(view, around, area.width, look), foot);
     if state.help == Help::Shown {
-        help(frame, area, look);
+        help(frame, view, area, look);
     }
 }
 
@@ -244,9 +244,12 @@ fn ruled(mut spans: Vec<Span<'static>>, width: u16, look: Look) -> Line<'static>
     Line::from(spans)
 }
 
-fn footer(around: &Around, width: u16, look: Look) -> Paragraph<'static> {
+fn footer(view: &View, around: &Around, width: u16, look: Look) -> Paragraph<'static> {
     let arrows = look.pick("↑↓", "up/down");
-    let keys = format!(" q quit  ? help  Tab pane  {arrows} scroll  p pause");
+    let mut keys = format!(" q quit  ? help  Tab pane  {arrows} scroll");
+    if view.figures.is_embedded() {
+        keys.push_str("  p pause");
+    }
     let url = format!("{} ", around.url);
     let gap = usize::from(width).saturating_sub(keys.chars().count() + url.chars().count());
     let spans = vec![
@@ -257,17 +260,20 @@ fn footer(around: &Around, width: u16, look: Look) -> Paragraph<'static> {
     Paragraph::new(Line::from(spans))
 }
 
-fn help(frame: &mut Frame<'_>, area: Rect, look: Look) {
-    let keys = [
+fn help(frame: &mut Frame<'_>, view: &View, area: Rect, look: Look) {
+    let mut keys = vec![
         ("q, Esc", "quit; the summary follows"),
         ("Tab, arrows", "next pane, previous pane"),
         (look.pick("↑ ↓, k j", "up down, k j"), "move in the pane"),
         ("PgUp PgDn, g G", "by ten rows; first, last"),
-        ("p, space", "pause virtual time, go on"),
-        ("?", "this help; any key closes it"),
     ];
+    if view.figures.is_embedded() {
+        keys.push(("p, space", "pause virtual time, go on"));
+    }
+    keys.push(("?", "this help; any key closes it"));
     let mut lines = vec![Line::styled(" Keys", look.style(Role::Strong))];
-    lines.extend(keys.map(|(key, what)| Line::raw(format!("  {key:<15} {what}"))));
+    let row = |(key, what)| Line::raw(format!("  {key:<15} {what}"));
+    lines.extend(keys.into_iter().map(row));
     lines.push(Line::styled(
         " Map: one character is one GPU",
         look.style(Role::Strong),

@@ -20,7 +20,7 @@ pub(crate) fn lines(view: &View, width: u16, look: Look) -> Vec<Line<'static>> {
     lines.push(reasons(view, width, look));
     if figures.invariant_violations > 0 {
         let text = format!(
-            " STOPPED: {} invariant violations; this is a defect of Berth, please report the seed",
+            " STOPPED: {} invariant violations; this is a defect of Berth, please report it",
             figures.invariant_violations
         );
         lines.insert(1, Line::styled(text, look.style(Role::Trouble)));
@@ -41,12 +41,16 @@ fn title(figures: &Figures, width: u16, look: Look) -> Line<'static> {
     } else {
         ("on time".to_owned(), Role::Quiet)
     };
-    let name = format!(
-        "  {} {dot} {} {dot} seed {}",
-        figures.name, figures.policy, figures.seed
-    );
+    let mut name = format!("  {} {dot} {}", figures.name, figures.policy);
+    if let Some(seed) = figures.seed {
+        name = format!("{name} {dot} seed {seed}");
+    }
     let clock = figures.clock.clone();
-    let speed = format!("  {times}{}  ", figures.speed);
+    let speed = if figures.is_embedded() {
+        format!("  {times}{}  ", figures.speed)
+    } else {
+        "  ".to_owned()
+    };
     let used = 6 + [&name, &clock, &speed, &pace]
         .map(|part| part.chars().count())
         .iter()

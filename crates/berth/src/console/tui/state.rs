@@ -100,7 +100,9 @@ impl State {
         }
         match key.code {
             KeyCode::Char('q') | KeyCode::Esc => return Act::Quit,
-            KeyCode::Char('p') | KeyCode::Char(' ') => return Act::TogglePause,
+            KeyCode::Char('p') | KeyCode::Char(' ') if view.figures.is_embedded() => {
+                return Act::TogglePause;
+            }
             KeyCode::Char('?') | KeyCode::Char('h') => self.help = Help::Shown,
             KeyCode::Tab | KeyCode::Right => self.pane = self.pane.after(1),
             KeyCode::BackTab | KeyCode::Left => self.pane = self.pane.after(Pane::ALL.len() - 1),

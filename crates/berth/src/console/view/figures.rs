@@ -19,8 +19,8 @@ pub(crate) struct Figures {
     pub(crate) name: Arc<str>,
     /// Policy that places work.
     pub(crate) policy: &'static str,
-    /// Seed of the cluster.
-    pub(crate) seed: u64,
+    /// Seed of an embedded cluster; a real one has none.
+    pub(crate) seed: Option<u64>,
     /// Virtual milliseconds since the start.
     pub(crate) elapsed_ms: i64,
     /// The same for people.
@@ -79,6 +79,11 @@ pub(crate) struct Figures {
 const LATE_AFTER_S: f64 = 1.0;
 
 impl Figures {
+    /// Whether the cluster is an embedded one, so that its time can be paused.
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.seed.is_some()
+    }
+
     /// Whether virtual time is behind by more than anyone would notice.
     pub(crate) fn is_late(&self) -> bool {
         self.lag_s > LATE_AFTER_S * self.speed
